@@ -90,15 +90,7 @@ type SessionView struct {
 }
 
 // CompactionMark says that the messages before Before were replaced by a summary.
-type CompactionMark struct {
-	ID           string    `json:"id"`
-	Before       string    `json:"before"` // id of the first message kept
-	Summary      string    `json:"summary"`
-	Time         time.Time `json:"time"`
-	TokensBefore int       `json:"tokens_before"`
-	TokensAfter  int       `json:"tokens_after"`
-	Undone       bool      `json:"undone,omitempty"`
-}
+type CompactionMark = chat.CompactionMark
 
 // Context says how full the window is and with what, in tokens.
 type Context struct {
