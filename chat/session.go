@@ -11,6 +11,9 @@ type CompactionMark struct {
 	Time         time.Time `json:"time"`
 	TokensBefore int       `json:"tokens_before"`
 	TokensAfter  int       `json:"tokens_after"`
+	// Carry are ids of messages before Before that are kept all the same: the
+	// user's last words, where the work on them alone outgrew the tail.
+	Carry []string `json:"carry,omitempty"`
 	// Undone marks a compaction that the user took back.
 	Undone bool `json:"undone,omitempty"`
 }
