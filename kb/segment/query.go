@@ -1,0 +1,64 @@
+package segment
+
+// A Group is what one word of a query looks for: any of its variants. The
+// variants are the stems of the word in the languages of the index, and count
+// as one word when it comes to how rare it is.
+type Group struct {
+	Variants []string
+	// Word is the word as typed, in lower case, for showing what matched.
+	Word string
+	// Weight is how often the query holds the word.
+	Weight float64
+	// Name marks a name of several words that is looked for as a whole; its
+	// words are groups of their own.
+	Name bool
+}
+
+// Query turns a query into groups for an index that holds documents in those
+// languages. Nothing in a query is an operator. The order is that of the words,
+// repeated ones counted once.
+func Query(text string, langs []Lang) []Group {
+	if len(langs) == 0 {
+		langs = []Lang{"en"}
+	}
+	var out []Group
+	at := map[string]int{}
+	add := func(word string, variants []string, name bool) {
+		key := variants[0]
+		if i, ok := at[key]; ok {
+			out[i].Weight++
+			return
+		}
+		at[key] = len(out)
+		out = append(out, Group{Variants: variants, Word: word, Weight: 1, Name: name})
+	}
+	scan(text, func(unit string) {
+		splitUnit(unit, func(t term) {
+			if t.exact {
+				add(t.text, []string{cut(fold(t.text))}, true)
+				return
+			}
+			var vs []string
+			for _, l := range langs {
+				for _, v := range appendTerms(nil, t, l) {
+					vs = appendNew(vs, v)
+				}
+			}
+			add(t.text, vs, false)
+		})
+	}, func(gram string) { g := cloneString(gram); add(g, []string{g}, false) })
+	return out
+}
+
+func appendNew(vs []string, v string) []string {
+	for _, have := range vs {
+		if have == v {
+			return vs
+		}
+	}
+	return append(vs, v)
+}
+
+// Fold normalises a text for comparing it literally: NFKC, lower case, without
+// accents, runs of spaces as one.
+func Fold(s string) string { return foldText(s) }
