@@ -1,0 +1,46 @@
+# Perch: `make run` starts it, `make test` tests it. See README.md.
+
+GO ?= go
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+COMMIT := $(shell git rev-parse --short HEAD 2>/dev/null)
+LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
+BUILD := $(GO) build -trimpath -buildvcs=false -ldflags "$(LDFLAGS)"
+export PERCH_NPM ?= $(CURDIR)/.cache/npm
+
+.PHONY: run test test-all build bin/perch desktop bench soak lint eval calibrate pictures clean
+
+# Installs what is missing, builds and starts. Without root the terminal program
+# is built all the same.
+run:
+	@if .ci/deps.sh run; then $(MAKE) -s build; else $(MAKE) -s bin/perch; fi
+	@exec bin/perch
+
+build: bin/perch desktop
+
+# perch itself needs no C compiler.
+bin/perch:
+	@mkdir -p bin
+	CGO_ENABLED=0 $(BUILD) -o bin/perch .
+	CGO_ENABLED=0 $(BUILD) -o bin/perch-calibrate ./harness/tokens/perch-calibrate
+
+desktop:
+	@mkdir -p bin
+	CGO_ENABLED=1 $(BUILD) -o bin/perch-hotkey ./tray/perch-hotkey
+	CGO_ENABLED=1 $(BUILD) -o bin/perch-popup ./popup/perch-popup
+
+test:
+	.ci/deps.sh test
+	$(MAKE) -s build
+	$(GO) test -timeout 10m ./...
+
+# The race detector over everything, short fuzzing, and the long suites.
+test-all: test
+	$(GO) test -race -timeout 40m ./...
+
+lint:
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt would change:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
+	$(GO) vet ./...
+	$(GO) run honnef.co/go/tools/cmd/staticcheck@2026.1 ./...
+
+clean:
+	rm -rf bin dist
