@@ -19,18 +19,22 @@ func (r RepairReport) Changed() bool { return r != RepairReport{} }
 // Paired reports whether the history keeps the pairing invariant.
 func Paired(msgs []Message) bool { return firstUnpaired(msgs) < 0 }
 
-// firstUnpaired returns the index of the first message that breaks the pairing
-// invariant, or -1. It does not allocate.
+// firstUnpaired returns the index from which a history must be repaired, or -1.
+// A result that stands where it does not belong sends the repair back to the
+// assistant message before it: it may beat a stand-in there. It does not
+// allocate.
 func firstUnpaired(msgs []Message) int {
+	lastAssistant := -1
 	for i := 0; i < len(msgs); i++ {
 		m := &msgs[i]
 		if m.Role == RoleTool {
-			return i // a result that follows no call
+			return max(lastAssistant, 0)
 		}
 		if m.Role != RoleAssistant {
 			continue
 		}
 		at, next := i, i+1
+		lastAssistant = i
 		for p := range m.Parts {
 			c := m.Parts[p].Call
 			if m.Parts[p].Type != PartCall || c == nil {
