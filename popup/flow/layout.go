@@ -286,3 +286,22 @@ func (b *breaker) newline(end, next int) {
 	b.cur = line{from: next}
 	b.x = 0
 }
+
+// Ellipsis shortens text to a width.
+func Ellipsis(text string, width, size float32, st fyne.TextStyle) string {
+	if Width(text, size, st) <= width {
+		return text
+	}
+	room := width - Width("…", size, st)
+	used, n, state, rest := float32(0), 0, -1, text
+	for rest != "" {
+		var cluster string
+		cluster, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
+		w := Width(cluster, size, st)
+		if used+w > room {
+			break
+		}
+		used, n = used+w, n+len(cluster)
+	}
+	return strings.TrimRight(text[:n], " ") + "…"
+}
