@@ -190,6 +190,7 @@ func (x *run) answered(m *chat.Message) {
 	x.res.Usage = x.res.Usage.Add(*m.Usage)
 	if in := m.Usage.TotalInput(); in > 0 {
 		x.o.Learn(x.info.String(), in, x.win.raw())
+		x.win.ratio = x.o.Ratio(x.info.String())
 		x.win.anchorAt(in)
 	}
 }

@@ -16,6 +16,9 @@ const (
 	// summaryBreaker is how many failed compactions in a row switch automatic
 	// ones off for the run.
 	summaryBreaker = 3
+	// maxOverflowRatio bounds how far off the weights are taken to be after a
+	// reported overflow: four bytes a token counted where the truth is one.
+	maxOverflowRatio = 4
 )
 
 // summaryShrink are the sizes to which the request is cut when the vendor still
@@ -88,13 +91,13 @@ func (x *run) compact(force bool) *chat.Error {
 			pinned += w.tokens[i]
 		}
 	}
-	c, ok := cutPoint(w.view, w.tokens, w.first, pinned, w.budget)
+	c, ok := cutPoint(w.view, w.tokens, w.first, pinned, w.countBudget())
 	if !ok {
 		return x.shortenOnly(c)
 	}
 	before := w.total()
 	gone := sum(w.tokens[w.first:c.at])
-	saving := w.scaled(gone + saved(w.view, w.tokens, c.shorten) - w.budget.summary)
+	saving := int(float64(gone+saved(w.view, w.tokens, c.shorten))*w.factor()) - w.budget.summary
 	if !force && saving < w.budget.saving {
 		return chat.NewError(chat.ClassMisuse, errNothingToCompact, "Compacting now would save too little to be worth it.")
 	}
@@ -196,7 +199,8 @@ func (x *run) withShortened(old map[string]string, which []int) map[string]strin
 // summary could be had.
 func (x *run) shortenEmergency() {
 	w := &x.win
-	which := resultsToShorten(w.view, w.tokens, w.first, max(w.budget.target-w.budget.fixed, 0))
+	b := w.countBudget()
+	which := resultsToShorten(w.view, w.tokens, w.first, max(b.target-b.fixed, 0))
 	if len(which) == 0 {
 		return
 	}
@@ -210,6 +214,9 @@ func (x *run) shortenEmergency() {
 // fit, whatever the estimate says.
 func (x *run) compactAfterOverflow() *chat.Error {
 	w := &x.win
+	// The vendor says that this is at least a whole window, so the weights are
+	// off by at least this much.
+	w.ratio = min(max(w.ratio, float64(w.budget.window)/float64(max(w.raw(), 1))), maxOverflowRatio)
 	w.anchor = 0
 	e := x.compact(true)
 	if e == nil || e.Class == chat.ClassAborted {
@@ -245,7 +252,12 @@ func (x *run) overflowError(cause *chat.Error) *chat.Error {
 // size needs. A previous summary is carried into the next.
 func (x *run) summarise(old string, msgs []chat.Message) (string, *chat.Error) {
 	room := max(x.win.budget.window-x.win.est.Text(summaryText)-x.win.budget.summary-minReply, minHistory)
-	room = int(float64(room) / estimateSafety / max(x.win.ratio, 1))
+	room = int(float64(room) / estimateSafety / max(x.win.factor(), 1))
+	whole := x.win.est.Text(old)
+	for i := range msgs {
+		whole += x.win.est.Text(renderForSummary(&msgs[i]))
+	}
+	room = min(room, whole+minReply)
 	for _, shrink := range summaryShrink {
 		s, e := x.summariseWithin(old, msgs, int(float64(room)*shrink))
 		if e == nil || e.Class != chat.ClassOverflow {

@@ -75,6 +75,22 @@ func (w *window) scaled(n int) int {
 	return int(float64(n) * w.ratio)
 }
 
+// factor is how many tokens stand for one counted by the weights.
+func (w *window) factor() float64 { return float64(w.total()) / float64(max(w.raw(), 1)) }
+
+// countBudget is the budget in tokens as the weights count them.
+func (w *window) countBudget() budget {
+	f := w.factor()
+	if f <= 0 {
+		return w.budget
+	}
+	b := w.budget
+	for _, n := range []*int{&b.window, &b.trigger, &b.undone, &b.target, &b.tail, &b.pinned, &b.summary, &b.panic, &b.saving, &b.growth, &b.message} {
+		*n = int(float64(*n) / f)
+	}
+	return b
+}
+
 // safe is total with the safety factor, to be compared with the budget.
 func (w *window) safe() int { return int(float64(w.total()) * estimateSafety) }
 
