@@ -132,7 +132,21 @@ func (x *run) loop() (chat.StopReason, *chat.Error) {
 	if e := x.takePending(); e != nil {
 		return "", e
 	}
+	if x.req.Continue && x.answeredAlready() {
+		return chat.StopEnd, nil
+	}
 	return x.turns()
+}
+
+// answeredAlready reports whether the history ends with an answer, so that there
+// is nothing to continue.
+func (x *run) answeredAlready() bool {
+	n := len(x.sess.Messages)
+	if n == 0 {
+		return true
+	}
+	m := &x.sess.Messages[n-1]
+	return m.Role == chat.RoleAssistant && !m.HasCalls() && !m.Interrupted && m.Stop != chat.StopOutputLimit
 }
 
 // turns alternates model calls and tool rounds until the run ends.

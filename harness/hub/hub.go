@@ -194,7 +194,7 @@ func (h *Hub) resolveSession(session string, a control.Ask) (string, error) {
 func (h *Hub) steer(id string, a control.Ask) (string, error) {
 	h.mu.Lock()
 	l := h.live[id]
-	if l == nil || l.run == "" || l.ending {
+	if l == nil || l.run == "" {
 		h.mu.Unlock()
 		return "", nil
 	}
@@ -266,7 +266,7 @@ func (h *Hub) start(id string, a control.Ask, cont bool) (string, error) {
 		cancel(nil)
 		return "", chat.NewError(chat.ClassMisuse, "err.too_many_runs", "%d sessions are running already, the limit is %d. Wait for one to end, or stop one.", n, limit)
 	}
-	l.begin(run, cancel, a)
+	l.begin(run, cancel)
 	h.mu.Unlock()
 
 	req := harness.Request{
@@ -374,14 +374,12 @@ func (h *Hub) finish(l *live, req harness.Request, a control.Ask, res *chat.Resu
 	case chat.StopAborted:
 		outcome = ""
 	}
-	var pending int
 	_, err := h.store.UpdateMeta(l.id, func(m *chat.SessionMeta) {
 		m.Outcome = outcome
 		if res.StopReason == chat.StopAborted && h.ctx.Err() == nil {
 			m.Draft = joinDraft(m.Draft, m.Pending)
 			m.Pending = nil
 		}
-		pending = len(m.Pending)
 	})
 	if err != nil {
 		h.o.Log.Error("the end of a run was not saved", "session", l.id, "error", err.Error())
@@ -391,12 +389,14 @@ func (h *Hub) finish(l *live, req harness.Request, a control.Ask, res *chat.Resu
 	l.end()
 	h.forget(l)
 	h.mu.Unlock()
-	if pending > 0 && res.StopReason != chat.StopError && h.ctx.Err() == nil {
-		if _, err := h.start(l.id, control.Ask{Env: a.Env, Allow: a.Allow, Interactive: a.Interactive, Keys: a.Keys}, true); err != nil {
+	h.outcome(l.id, Outcome{Run: req.Run, Result: res, Took: took})
+	// Read again after the end: what steer stores later, it starts itself.
+	meta, err := h.store.Meta(l.id)
+	if err == nil && len(meta.Pending) > 0 && res.StopReason != chat.StopError && h.ctx.Err() == nil {
+		if _, err := h.start(l.id, control.Ask{Env: a.Env, Allow: a.Allow, Interactive: a.Interactive, Keys: a.Keys}, true); err != nil && !errors.Is(err, errRunning) {
 			h.o.Log.Warn("the pending message could not be sent", "session", l.id, "error", err.Error())
 		}
 	}
-	h.outcome(l.id, Outcome{Run: req.Run, Result: res, Took: took})
 	h.changed(l.id)
 	h.stateChanged()
 }

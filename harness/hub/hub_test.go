@@ -295,9 +295,11 @@ func TestWithoutAnInteractiveClientTheAnswerIsNo(t *testing.T) {
 }
 
 func TestAMessageDuringARunSteersItOrStartsTheNext(t *testing.T) {
-	r := newRig(t, nil, harnesstest.Step{Text: []string{"a", "b"}, Pause: 50 * time.Millisecond}, harnesstest.Say("second"))
+	called := make(chan struct{})
+	r := newRig(t, nil, harnesstest.Step{Text: []string{"a", "b"}, Pause: 50 * time.Millisecond, Do: func(providers.Request) { close(called) }}, harnesstest.Say("second"))
 	id := r.session(t)
 	r.Ask(t.Context(), id, control.Ask{Text: "one"})
+	within(t, "the model call", called)
 	reply, err := r.Ask(t.Context(), id, control.Ask{Text: "two"})
 	if err != nil || !reply.Steered {
 		t.Fatalf("%+v %v", reply, err)

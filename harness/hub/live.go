@@ -11,11 +11,9 @@ import (
 // live is the part of a session that is not in the store: the run at work and
 // who watches. The hub's mutex protects it.
 type live struct {
-	id      string
-	run     string // "" when none is at work
-	cancel  context.CancelCauseFunc
-	ending  bool
-	started control.Ask
+	id     string
+	run    string // "" when none is at work
+	cancel context.CancelCauseFunc
 
 	seq      int64
 	text     strings.Builder
@@ -33,8 +31,8 @@ type question struct {
 	answered bool
 }
 
-func (l *live) begin(run string, cancel context.CancelCauseFunc, a control.Ask) {
-	l.run, l.cancel, l.ending, l.started, l.seq = run, cancel, false, a, 0
+func (l *live) begin(run string, cancel context.CancelCauseFunc) {
+	l.run, l.cancel, l.seq = run, cancel, 0
 	l.clear()
 }
 

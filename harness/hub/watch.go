@@ -62,19 +62,26 @@ func (w *watcher) push(e chat.Event) {
 	}
 	w.queue = append(w.queue, e)
 	if len(w.queue) > queueLimit {
-		w.overflow()
+		w.keepDone()
+		w.snapshot = true
 	}
 }
 
-// overflow drops what a snapshot holds anyway. Done stays: it is in no history.
-func (w *watcher) overflow() {
+// keepDone drops all events but Done, which is in no history. mu is held.
+func (w *watcher) keepDone() {
 	var keep []chat.Event
 	for _, e := range w.queue {
 		if _, ok := e.(*chat.Done); ok {
 			keep = append(keep, e)
 		}
 	}
-	w.queue, w.snapshot = keep, true
+	w.queue = keep
+}
+
+func (w *watcher) discard() {
+	w.mu.Lock()
+	w.keepDone()
+	w.mu.Unlock()
 }
 
 func (w *watcher) refresh() {
@@ -91,13 +98,17 @@ func (w *watcher) infoChanged() {
 	w.signal()
 }
 
-// take empties the queue.
+// take empties the queue, unless a snapshot is due first.
 func (w *watcher) take() (events []chat.Event, snapshot, info bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	events, snapshot, info = w.queue, w.snapshot, w.info
-	w.queue, w.snapshot, w.info = nil, false, false
-	return events, snapshot, info
+	if w.snapshot {
+		w.snapshot = false
+		return nil, true, false
+	}
+	events, info = w.queue, w.info
+	w.queue, w.info = nil, false
+	return events, false, info
 }
 
 // Watch sends a snapshot of a session and then everything that happens to it,
@@ -172,25 +183,17 @@ func (h *Hub) serve(ctx context.Context, l *live, w *watcher, send func(control.
 		if len(events) == 0 && !snapshot && !info {
 			return nil
 		}
-		from := int64(0)
-		run := ""
 		if snapshot {
-			s, err := h.snapshot(ctx, l)
+			s, err := h.snapshot(ctx, l, w)
 			if err != nil {
 				return err
-			}
-			if s.Live != nil {
-				from, run = s.Live.Seq, s.Live.Run
 			}
 			if err := send(control.Frame{Snapshot: s}); err != nil {
 				return err
 			}
+			continue
 		}
 		for _, e := range events {
-			head := e.Header()
-			if head.Run == run && head.Seq <= from {
-				continue // the snapshot holds it
-			}
 			b, err := json.Marshal(e)
 			if err != nil {
 				return err
@@ -199,29 +202,32 @@ func (h *Hub) serve(ctx context.Context, l *live, w *watcher, send func(control.
 				return err
 			}
 		}
-		if info && !snapshot {
-			meta, err := h.store.Meta(l.id)
-			if err != nil {
-				return sessionError(l.id, err)
-			}
-			s := h.info(meta)
-			if err := send(control.Frame{Session: &s}); err != nil {
-				return err
-			}
+		if !info {
+			continue
+		}
+		meta, err := h.store.Meta(l.id)
+		if err != nil {
+			return sessionError(l.id, err)
+		}
+		s := h.info(meta)
+		if err := send(control.Frame{Session: &s}); err != nil {
+			return err
 		}
 	}
 }
 
-// snapshot is the state of a session with its run at work. History and live
-// state belong together: both are read under the hub's mutex, and every message
-// enters the cached history under it.
-func (h *Hub) snapshot(ctx context.Context, l *live) (*control.Snapshot, error) {
+// snapshot is the state of a session with its run at work. History, live state
+// and queue belong together: they are read under the hub's mutex, under which
+// every message enters the kept history and every event the queue. What waits
+// in the queue is part of the snapshot and leaves it, except Done.
+func (h *Hub) snapshot(ctx context.Context, l *live, w *watcher) (*control.Snapshot, error) {
 	if _, err := h.store.Load(l.id); err != nil { // outside the mutex: may read the disk
 		return nil, sessionError(l.id, err)
 	}
 	h.mu.Lock()
 	loaded, err := h.store.Load(l.id)
 	liveState := l.snapshot()
+	w.discard()
 	h.mu.Unlock()
 	if err != nil {
 		return nil, sessionError(l.id, err)
