@@ -197,6 +197,9 @@ type Frame struct {
 	Snapshot *Snapshot `json:"snapshot,omitempty"`
 	// Event follows the snapshot or the event before it.
 	Event json.RawMessage `json:"event,omitempty"`
+	// Message is a message of the user that entered the history, at its place
+	// between the events. A view that showed it already knows it by its text.
+	Message *chat.Message `json:"message,omitempty"`
 	// Session is sent when title, draft, activity or context changed.
 	Session *SessionInfo `json:"session,omitempty"`
 	// Alive is a sign of life on a quiet stream.

@@ -148,10 +148,14 @@ func (l *live) push(e chat.Event) {
 	}
 }
 
-// done sends the last event of a run. It comes after everything is stored.
+// done sends the last event of a run, which comes after everything is stored, and
+// behind it a snapshot, in which every message has its id.
 func (l *live) done(res *chat.Result) {
 	d := &chat.Done{Result: *res}
 	chat.Stamp(d, l.run, l.seq+1)
 	l.seq++
 	l.push(d)
+	for w := range l.watchers {
+		w.refresh()
+	}
 }

@@ -18,16 +18,23 @@ const (
 	queueLimit = 4096
 )
 
-// watcher is the queue of one watcher. Its own mutex protects it.
-type watcher struct {
-	mu       sync.Mutex
-	queue    []chat.Event
-	snapshot bool // a fresh snapshot is due before the queue
-	info     bool // the session's info changed
-	wake     chan struct{}
+// item is one thing for a watcher: an event, a message that entered the history,
+// or (with neither) a fresh snapshot.
+type item struct {
+	event   chat.Event
+	message *chat.Message
 }
 
-func newWatcher() *watcher { return &watcher{wake: make(chan struct{}, 1), snapshot: true} }
+// watcher is the queue of one watcher. Its own mutex protects it.
+type watcher struct {
+	mu    sync.Mutex
+	queue []item
+	info  bool // the session's info changed
+	wake  chan struct{}
+}
+
+// newWatcher returns a watcher whose first item is a snapshot.
+func newWatcher() *watcher { return &watcher{wake: make(chan struct{}, 1), queue: []item{{}}} }
 
 func (w *watcher) signal() {
 	select {
@@ -42,37 +49,45 @@ func (w *watcher) push(e chat.Event) {
 	defer w.mu.Unlock()
 	defer w.signal()
 	if n := len(w.queue); n > 0 {
-		switch e := e.(type) {
-		case *chat.TextDelta:
-			if last, ok := w.queue[n-1].(*chat.TextDelta); ok && last.Run == e.Run {
-				w.queue[n-1] = &chat.TextDelta{Head: e.Head, Text: last.Text + e.Text}
-				return
-			}
-		case *chat.ThinkingDelta:
-			if last, ok := w.queue[n-1].(*chat.ThinkingDelta); ok && last.Run == e.Run {
-				w.queue[n-1] = &chat.ThinkingDelta{Head: e.Head, Text: last.Text + e.Text}
-				return
-			}
-		case *chat.ToolProgress:
-			if last, ok := w.queue[n-1].(*chat.ToolProgress); ok && last.ID == e.ID {
-				w.queue[n-1] = e
-				return
-			}
+		if m := merge(w.queue[n-1].event, e); m != nil {
+			w.queue[n-1].event = m
+			return
 		}
 	}
-	w.queue = append(w.queue, e)
+	w.queue = append(w.queue, item{event: e})
 	if len(w.queue) > queueLimit {
+		// A snapshot holds all of it but Done, which is in no history.
 		w.keepDone()
-		w.snapshot = true
+		w.queue = append([]item{{}}, w.queue...)
 	}
 }
 
-// keepDone drops all events but Done, which is in no history. mu is held.
+// merge returns one event for two that follow each other, nil where both count.
+// Events are shared between watchers, so neither is changed.
+func merge(last, e chat.Event) chat.Event {
+	switch e := e.(type) {
+	case *chat.TextDelta:
+		if l, ok := last.(*chat.TextDelta); ok && l.Run == e.Run {
+			return &chat.TextDelta{Head: e.Head, Text: l.Text + e.Text}
+		}
+	case *chat.ThinkingDelta:
+		if l, ok := last.(*chat.ThinkingDelta); ok && l.Run == e.Run {
+			return &chat.ThinkingDelta{Head: e.Head, Text: l.Text + e.Text}
+		}
+	case *chat.ToolProgress:
+		if l, ok := last.(*chat.ToolProgress); ok && l.ID == e.ID {
+			return e
+		}
+	}
+	return nil
+}
+
+// keepDone drops everything but Done. mu is held.
 func (w *watcher) keepDone() {
-	var keep []chat.Event
-	for _, e := range w.queue {
-		if _, ok := e.(*chat.Done); ok {
-			keep = append(keep, e)
+	var keep []item
+	for _, it := range w.queue {
+		if _, ok := it.event.(*chat.Done); ok {
+			keep = append(keep, it)
 		}
 	}
 	w.queue = keep
@@ -84,12 +99,15 @@ func (w *watcher) discard() {
 	w.mu.Unlock()
 }
 
-func (w *watcher) refresh() {
+func (w *watcher) add(it item) {
 	w.mu.Lock()
-	w.snapshot = true
+	w.queue = append(w.queue, it)
 	w.mu.Unlock()
 	w.signal()
 }
+
+// refresh queues a snapshot behind what waits already.
+func (w *watcher) refresh() { w.add(item{}) }
 
 func (w *watcher) infoChanged() {
 	w.mu.Lock()
@@ -98,17 +116,20 @@ func (w *watcher) infoChanged() {
 	w.signal()
 }
 
-// take empties the queue, unless a snapshot is due first.
-func (w *watcher) take() (events []chat.Event, snapshot, info bool) {
+// take returns what waits, up to the first snapshot, and whether that is due
+// next.
+func (w *watcher) take() (items []item, snapshot, info bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.snapshot {
-		w.snapshot = false
-		return nil, true, false
+	info, w.info = w.info, false
+	for i, it := range w.queue {
+		if it.event == nil && it.message == nil {
+			items, w.queue = w.queue[:i:i], w.queue[i+1:]
+			return items, true, info
+		}
 	}
-	events, info = w.queue, w.info
-	w.queue, w.info = nil, false
-	return events, false, info
+	items, w.queue = w.queue, nil
+	return items, false, info
 }
 
 // Watch sends a snapshot of a session and then everything that happens to it,
@@ -179,9 +200,22 @@ func (h *Hub) waitIdle(ctx context.Context, l *live) {
 // serve sends what has gathered.
 func (h *Hub) serve(ctx context.Context, l *live, w *watcher, send func(control.Frame) error) error {
 	for {
-		events, snapshot, info := w.take()
-		if len(events) == 0 && !snapshot && !info {
+		items, snapshot, info := w.take()
+		if len(items) == 0 && !snapshot && !info {
 			return nil
+		}
+		for _, it := range items {
+			f := control.Frame{Message: it.message}
+			if it.event != nil {
+				b, err := json.Marshal(it.event)
+				if err != nil {
+					return err
+				}
+				f.Event = b
+			}
+			if err := send(f); err != nil {
+				return err
+			}
 		}
 		if snapshot {
 			s, err := h.snapshot(ctx, l, w)
@@ -192,15 +226,6 @@ func (h *Hub) serve(ctx context.Context, l *live, w *watcher, send func(control.
 				return err
 			}
 			continue
-		}
-		for _, e := range events {
-			b, err := json.Marshal(e)
-			if err != nil {
-				return err
-			}
-			if err := send(control.Frame{Event: b}); err != nil {
-				return err
-			}
 		}
 		if !info {
 			continue
@@ -258,7 +283,7 @@ func (h *Hub) appended(session, _ string, m chat.Message) {
 		l.stored(&m)
 		if m.Role == chat.RoleUser && m.Kind == chat.KindOrdinary {
 			for w := range l.watchers {
-				w.refresh()
+				w.add(item{message: &m})
 			}
 		}
 	}
