@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,6 +24,8 @@ const (
 type item struct {
 	event   chat.Event
 	message *chat.Message
+	// text gathers deltas that were merged into this one, at constant cost each.
+	text *strings.Builder
 }
 
 // watcher is the queue of one watcher. Its own mutex protects it.
@@ -48,11 +51,8 @@ func (w *watcher) push(e chat.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	defer w.signal()
-	if n := len(w.queue); n > 0 {
-		if m := merge(w.queue[n-1].event, e); m != nil {
-			w.queue[n-1].event = m
-			return
-		}
+	if n := len(w.queue); n > 0 && w.queue[n-1].merge(e) {
+		return
 	}
 	w.queue = append(w.queue, item{event: e})
 	if len(w.queue) > queueLimit {
@@ -62,24 +62,51 @@ func (w *watcher) push(e chat.Event) {
 	}
 }
 
-// merge returns one event for two that follow each other, nil where both count.
-// Events are shared between watchers, so neither is changed.
-func merge(last, e chat.Event) chat.Event {
+// merge takes a following event into the item, false where both count. Events
+// are shared between watchers, so none is changed.
+func (it *item) merge(e chat.Event) bool {
 	switch e := e.(type) {
 	case *chat.TextDelta:
-		if l, ok := last.(*chat.TextDelta); ok && l.Run == e.Run {
-			return &chat.TextDelta{Head: e.Head, Text: l.Text + e.Text}
+		if l, ok := it.event.(*chat.TextDelta); ok && l.Run == e.Run {
+			it.gather(l.Text, e.Text)
+			it.event = &chat.TextDelta{Head: e.Head}
+			return true
 		}
 	case *chat.ThinkingDelta:
-		if l, ok := last.(*chat.ThinkingDelta); ok && l.Run == e.Run {
-			return &chat.ThinkingDelta{Head: e.Head, Text: l.Text + e.Text}
+		if l, ok := it.event.(*chat.ThinkingDelta); ok && l.Run == e.Run {
+			it.gather(l.Text, e.Text)
+			it.event = &chat.ThinkingDelta{Head: e.Head}
+			return true
 		}
 	case *chat.ToolProgress:
-		if l, ok := last.(*chat.ToolProgress); ok && l.ID == e.ID {
-			return e
+		if l, ok := it.event.(*chat.ToolProgress); ok && l.ID == e.ID {
+			it.event = e
+			return true
 		}
 	}
-	return nil
+	return false
+}
+
+func (it *item) gather(first, next string) {
+	if it.text == nil {
+		it.text = new(strings.Builder)
+		it.text.WriteString(first)
+	}
+	it.text.WriteString(next)
+}
+
+// whole is the item's event with all its text.
+func (it *item) whole() chat.Event {
+	if it.text == nil {
+		return it.event
+	}
+	switch e := it.event.(type) {
+	case *chat.TextDelta:
+		return &chat.TextDelta{Head: e.Head, Text: it.text.String()}
+	case *chat.ThinkingDelta:
+		return &chat.ThinkingDelta{Head: e.Head, Text: it.text.String()}
+	}
+	return it.event
 }
 
 // keepDone drops everything but Done. mu is held.
@@ -207,7 +234,7 @@ func (h *Hub) serve(ctx context.Context, l *live, w *watcher, send func(control.
 		for _, it := range items {
 			f := control.Frame{Message: it.message}
 			if it.event != nil {
-				b, err := json.Marshal(it.event)
+				b, err := json.Marshal(it.whole())
 				if err != nil {
 					return err
 				}
