@@ -12,6 +12,7 @@ import (
 
 	"perch/chat"
 	"perch/control"
+	"perch/tools/places"
 )
 
 // Subjects of [chat.NeedDesktop].
@@ -29,10 +30,11 @@ type Desktop interface {
 	Screenshot(ctx context.Context, s control.Shot) ([]byte, error)
 }
 
-// Tools returns the clipboard and screenshot tools over a desktop. [GenerateImage]
-// stands apart, since it needs a model and no desktop.
-func Tools(d Desktop) []chat.Tool {
-	return []chat.Tool{ReadClipboard(d), WriteClipboard(d), TakeScreenshot(d)}
+// Tools returns the clipboard and screenshot tools over a desktop. p knows the
+// secret places; nil knows none. [GenerateImage] stands apart, since it needs a
+// model and no desktop.
+func Tools(d Desktop, p *places.Places) []chat.Tool {
+	return []chat.Tool{ReadClipboard(d), WriteClipboard(d, p), TakeScreenshot(d)}
 }
 
 // desktopNeed is the need of one desktop thing, free where the user attached it

@@ -15,6 +15,7 @@ import (
 
 	"perch/chat"
 	"perch/control"
+	"perch/tools/places"
 	"perch/tools/toolstest"
 )
 
@@ -54,7 +55,7 @@ func TestDesktopThingsAreAskedAboutUnlessAttached(t *testing.T) {
 	}{
 		{ReadClipboard(d), `{}`, SubjectRead},
 		{ReadClipboard(d), `{"source":"selection"}`, SubjectRead},
-		{WriteClipboard(d), `{"text":"x"}`, SubjectWrite},
+		{WriteClipboard(d, nil), `{"text":"x"}`, SubjectWrite},
 		{TakeScreenshot(d), `{}`, SubjectScreenshot},
 		{TakeScreenshot(d), `{"what":"region","x":1,"y":2,"width":3,"height":4}`, SubjectScreenshot},
 	} {
@@ -118,7 +119,7 @@ func TestSelectionIsReadWithoutTheClipboard(t *testing.T) {
 func TestWriteClipboardTakesTextOrImageFile(t *testing.T) {
 	env := toolstest.NewEnv(t)
 	d := &fakeDesktop{}
-	toolstest.Run(t, WriteClipboard(d), `{"text":"копия"}`, env)
+	toolstest.Run(t, WriteClipboard(d, nil), `{"text":"копия"}`, env)
 	if d.clip.Text != "копия" {
 		t.Errorf("clipboard %+v", d.clip)
 	}
@@ -126,7 +127,7 @@ func TestWriteClipboardTakesTextOrImageFile(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(env.WorkDir, "a.png"), pic, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	toolstest.Run(t, WriteClipboard(d), `{"image":"a.png"}`, env)
+	toolstest.Run(t, WriteClipboard(d, nil), `{"image":"a.png"}`, env)
 	if !bytes.Equal(d.clip.PNG, pic) {
 		t.Error("the PNG was changed on its way")
 	}
@@ -137,12 +138,12 @@ func TestWriteClipboardTakesTextOrImageFile(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(env.WorkDir, "b.jpg"), j.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	toolstest.Run(t, WriteClipboard(d), `{"image":"b.jpg"}`, env)
+	toolstest.Run(t, WriteClipboard(d, nil), `{"image":"b.jpg"}`, env)
 	if c, err := png.DecodeConfig(bytes.NewReader(d.clip.PNG)); err != nil || c.Width != 5 {
 		t.Errorf("the JPEG did not arrive as PNG: %v", err)
 	}
 	for _, bad := range []string{`{}`, `{"text":"a","image":"a.png"}`, `{"image":"missing.png"}`, `{"image":"."}`} {
-		if _, err := WriteClipboard(d).Execute(context.Background(), json.RawMessage(bad), env); err == nil {
+		if _, err := WriteClipboard(d, nil).Execute(context.Background(), json.RawMessage(bad), env); err == nil {
 			t.Errorf("%s was accepted", bad)
 		}
 	}
@@ -157,7 +158,7 @@ func TestWriteClipboardReadsNoFileOutsideWithoutPermission(t *testing.T) {
 	if err := os.Symlink(secret, filepath.Join(env.WorkDir, "link.png")); err != nil {
 		t.Fatal(err)
 	}
-	tool := WriteClipboard(&fakeDesktop{})
+	tool := WriteClipboard(&fakeDesktop{}, nil)
 	input := `{"image":"link.png"}`
 	n := toolstest.Needs(t, tool, input, env)
 	if len(n) != 2 || n[1].Kind != chat.NeedRead || n[1].Free {
@@ -168,6 +169,20 @@ func TestWriteClipboardReadsNoFileOutsideWithoutPermission(t *testing.T) {
 	}
 	env.Allow(chat.NeedRead, n[1].Subject)
 	toolstest.Run(t, tool, input, env)
+
+	home := filepath.Dir(secret)
+	if err := os.Mkdir(filepath.Join(home, ".ssh"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(home, ".ssh", "key.png"), somePNG(t), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env = toolstest.NewEnv(t)
+	env.WorkDir = home
+	tool = WriteClipboard(&fakeDesktop{}, places.New(home))
+	if n := toolstest.Needs(t, tool, `{"image":".ssh/key.png"}`, env); n[1].Free || !n[1].Secret {
+		t.Errorf("a secret place inside the working folder: %+v", n)
+	}
 }
 
 func TestScreenshotChecksWhatTheDesktopReturns(t *testing.T) {
@@ -224,7 +239,7 @@ func TestGenerateImageIsAskedOnceASessionAndKept(t *testing.T) {
 
 func TestSchemasAreObjects(t *testing.T) {
 	d := &fakeDesktop{}
-	for _, tool := range append(Tools(d), GenerateImage(&fakeGenerator{})) {
+	for _, tool := range append(Tools(d, nil), GenerateImage(&fakeGenerator{})) {
 		var s struct{ Type string }
 		if err := json.Unmarshal(tool.Definition().Schema, &s); err != nil || s.Type != "object" {
 			t.Errorf("%s: schema %v %v", tool.Definition().Name, s, err)

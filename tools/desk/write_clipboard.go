@@ -14,13 +14,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"unicode/utf8"
 
 	_ "golang.org/x/image/webp" // formats that can be copied
 
 	"perch/chat"
 	"perch/control"
+	"perch/tools/places"
 )
 
 //go:embed write_clipboard.md
@@ -36,10 +36,14 @@ const (
 	maxPixels    = 64_000_000
 )
 
-type writeClipboard struct{ desktop Desktop }
+type writeClipboard struct {
+	desktop Desktop
+	places  *places.Places
+}
 
-// WriteClipboard returns the tool write_clipboard.
-func WriteClipboard(d Desktop) chat.Tool { return writeClipboard{d} }
+// WriteClipboard returns the tool write_clipboard. p knows the secret places; nil
+// knows none.
+func WriteClipboard(d Desktop, p *places.Places) chat.Tool { return writeClipboard{d, p} }
 
 type writeClipboardInput struct {
 	Text  *string `json:"text"`
@@ -80,13 +84,13 @@ func (t writeClipboard) Needs(_ context.Context, input json.RawMessage, env chat
 	if in.Text != nil {
 		return []chat.Need{desktopNeed(env, SubjectWrite, *in.Text)}, nil
 	}
-	path, own, err := resolveFile(env, in.Image)
+	path, own, err := t.resolve(env, in.Image)
 	if err != nil {
 		return nil, err
 	}
 	return []chat.Need{
 		desktopNeed(env, SubjectWrite, "The image "+path),
-		{Kind: chat.NeedRead, Subject: path, Detail: path, Prefix: filepath.Dir(path), Free: own},
+		{Kind: chat.NeedRead, Subject: path, Detail: path, Prefix: filepath.Dir(path), Free: own, Secret: t.secret(path)},
 	}, nil
 }
 
@@ -102,7 +106,7 @@ func (t writeClipboard) Execute(ctx context.Context, input json.RawMessage, env 
 		}
 		return chat.ToolResult{Text: fmt.Sprintf("%d characters are on the clipboard.", utf8.RuneCountInString(*in.Text))}, nil
 	}
-	path, own, err := resolveFile(env, in.Image)
+	path, own, err := t.resolve(env, in.Image)
 	if err != nil {
 		return chat.ToolResult{}, err
 	}
@@ -120,28 +124,27 @@ func (t writeClipboard) Execute(ctx context.Context, input json.RawMessage, env 
 	return chat.ToolResult{Text: fmt.Sprintf("The image %s (%d × %d pixels) is on the clipboard.", filepath.Base(path), size.X, size.Y)}, nil
 }
 
-// resolveFile returns the absolute path with links resolved, and whether it
-// lies in the working folder or the session's spool folder.
-func resolveFile(env chat.Env, name string) (path string, own bool, err error) {
-	path = name
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(env.Dir(), path)
-	}
-	if path, err = filepath.EvalSymlinks(path); err != nil {
+// resolve returns where a path really leads, and whether that lies in the working
+// folder or the session's spool folder, and in no secret place.
+func (t writeClipboard) resolve(env chat.Env, name string) (path string, own bool, err error) {
+	if path, err = places.Resolve(env.Dir(), name); err != nil {
 		return "", false, fmt.Errorf("open the image: %w", err)
+	}
+	if t.secret(path) {
+		return path, false, nil
 	}
 	for _, dir := range []string{env.Dir(), env.SpoolDir()} {
 		if dir == "" {
 			continue
 		}
-		if dir, err := filepath.EvalSymlinks(dir); err == nil {
-			if rel, err := filepath.Rel(dir, path); err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-				return path, true, nil
-			}
+		if dir, err := places.Resolve(dir, "."); err == nil && places.Inside(dir, path) {
+			return path, true, nil
 		}
 	}
 	return path, false, nil
 }
+
+func (t writeClipboard) secret(path string) bool { return t.places != nil && t.places.Secret(path) }
 
 // readAsPNG reads an image file and returns it as PNG, unchanged where it is one.
 func readAsPNG(path string) ([]byte, image.Point, error) {

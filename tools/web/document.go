@@ -11,11 +11,11 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/saintfish/chardet"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/charset"
 
 	"perch/chat"
+	textenc "perch/tools/charset"
 	"perch/tools/outside"
 )
 
@@ -93,11 +93,7 @@ func decode(body []byte, contentType string) string {
 		return string(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")))
 	}
 	if guess {
-		if best, err := chardet.NewHtmlDetector().DetectBest(body); err == nil {
-			if e, _ := charset.Lookup(strings.Replace(best.Charset, "GB-18030", "gb18030", 1)); e != nil {
-				enc = e
-			}
-		}
+		return textenc.Repair(body)
 	}
 	out, err := enc.NewDecoder().Bytes(body)
 	if err != nil {
