@@ -1,0 +1,388 @@
+//go:build linux
+
+package front
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"perch/chat"
+	"perch/control"
+	"perch/tray/desktest"
+)
+
+// The test binary plays a popup when these are set.
+const (
+	socketVar = "FYNE_TEST_SOCKET" // a name that passes into a popup's environment
+	modeVar   = "FYNE_TEST_MODE"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(socketVar) != "" {
+		play(os.Getenv(modeVar))
+	}
+	os.Exit(m.Run())
+}
+
+// hello is a fake popup's first line.
+type hello struct {
+	Display string
+	PID     int
+}
+
+// play is a popup without windows. Its modes are ways to fail.
+func play(mode string) {
+	if mode == "dies" {
+		os.Exit(3)
+	}
+	marker := os.Getenv(socketVar) + ".once"
+	if mode == "stuck once" {
+		if _, err := os.Stat(marker); err == nil {
+			mode = ""
+		} else if os.WriteFile(marker, nil, 0o600) == nil {
+			mode = "stuck"
+		}
+	}
+	go func() { // ends with its standard input, as popups do
+		_, _ = bufio.NewReader(os.Stdin).ReadByte()
+		os.Exit(0)
+	}()
+	c, err := net.Dial("unix", os.Getenv(socketVar))
+	if err != nil {
+		os.Exit(1)
+	}
+	enc, dec := json.NewEncoder(c), json.NewDecoder(c)
+	_ = enc.Encode(hello{os.Getenv("DISPLAY"), os.Getpid()})
+	visible, session := false, ""
+	for {
+		var cmd control.FrontCommand
+		if dec.Decode(&cmd) != nil {
+			os.Exit(0)
+		}
+		switch cmd.What {
+		case "show":
+			visible = true
+		case "hide":
+			visible = false
+		case "toggle":
+			visible = !visible
+		case "quit":
+			os.Exit(0)
+		}
+		if cmd.Session != "" {
+			session = cmd.Session
+		}
+		if mode == "stuck" {
+			continue
+		}
+		_ = enc.Encode(control.FrontAck{ID: cmd.ID, Visible: visible, Focused: visible, Session: session, OwnsSelection: mode == "owns"})
+		if mode == "wedged when hidden" && !visible && cmd.What != Ping {
+			mode = "stuck"
+		}
+		if mode == "wedged when hidden" && visible {
+			mode = "wedged"
+		}
+		if mode == "wedged" && !visible && os.WriteFile(marker, nil, 0o600) == nil {
+			mode = "stuck"
+		}
+	}
+}
+
+// quick are limits for tests.
+var quick = Limits{Attach: 10 * time.Second, First: 10 * time.Second, Answer: 500 * time.Millisecond, Wake: 300 * time.Millisecond,
+	Suspend: 20 * time.Millisecond, Rest: time.Hour, Grace: time.Second, Repaint: time.Millisecond}
+
+// bridge connects fake popups with a supervisor.
+type bridge struct {
+	*Supervisor
+	env control.DesktopEnv
+
+	mu       sync.Mutex
+	problems []string
+}
+
+func start(t *testing.T, mode string, l Limits) *bridge {
+	t.Helper()
+	b := &bridge{env: control.DesktopEnv{Display: ":71"}}
+	dir, err := os.MkdirTemp("", "front")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	sock := filepath.Join(dir, "s")
+	t.Setenv(socketVar, "") // restored afterwards
+	os.Setenv(socketVar, sock)
+	os.Setenv(modeVar, mode)
+	ln, err := net.Listen("unix", sock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Supervisor = New(Options{Command: []string{os.Args[0]}, Limits: l, OnProblem: func(e *chat.Error) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.problems = append(b.problems, e.ID)
+	}})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			wg.Go(func() { b.serve(c) })
+		}
+	})
+	t.Cleanup(func() { b.Close(); ln.Close(); wg.Wait() })
+	return b
+}
+
+// serve is what the control socket does with a popup's connection.
+func (b *bridge) serve(c net.Conn) {
+	defer c.Close()
+	dec, enc := json.NewDecoder(c), json.NewEncoder(c)
+	var h hello
+	if dec.Decode(&h) != nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		defer cancel()
+		for {
+			var a control.FrontAck
+			if dec.Decode(&a) != nil {
+				return
+			}
+			_ = b.Ack(ctx, h.Display, a)
+		}
+	}()
+	_ = b.Attach(ctx, h.Display, h.PID, func(c control.FrontCommand) error { return enc.Encode(c) })
+}
+
+func (b *bridge) order(t *testing.T, what, session string) control.FrontAck {
+	t.Helper()
+	a, err := b.Command(t.Context(), b.env, control.FrontCommand{ID: 7, What: what, Session: session})
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+	if a.ID != 7 {
+		t.Errorf("%s: answer to order %d", what, a.ID)
+	}
+	return a
+}
+
+// pid is the process of the popup, 0 for none.
+func (b *bridge) pid() int {
+	b.Supervisor.mu.Lock()
+	defer b.Supervisor.mu.Unlock()
+	if p := b.popups[b.env.Display]; p != nil && p.proc != nil {
+		return p.proc.PID()
+	}
+	return 0
+}
+
+// procState is the letter of a process's state, "" when it is gone.
+func procState(pid int) string {
+	f, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return ""
+	}
+	_, rest, _ := strings.Cut(string(f), ") ")
+	return rest[:1]
+}
+
+func TestPopupIsStartedOnceAndToggled(t *testing.T) {
+	b := start(t, "", quick)
+	if a := b.order(t, "toggle", "s1"); !a.Visible || !b.Looking("s1") || b.Looking("s2") {
+		t.Errorf("after the first press: %+v", a)
+	}
+	pid := b.pid()
+	if a := b.order(t, "toggle", ""); a.Visible || b.Looking("s1") {
+		t.Errorf("after the second press: %+v", a)
+	}
+	if b.order(t, "show", ""); b.pid() != pid {
+		t.Error("another process was started")
+	}
+}
+
+func TestHiddenPopupIsSuspendedAndWoken(t *testing.T) {
+	b := start(t, "", quick)
+	b.order(t, "show", "")
+	b.order(t, "hide", "")
+	pid := b.pid()
+	desktest.WaitFor(t, "the suspension", desktest.DefaultWait, func() bool { return procState(pid) == "T" })
+	for range 3 {
+		began := time.Now()
+		if a := b.order(t, "toggle", ""); !a.Visible {
+			t.Fatalf("%+v", a)
+		}
+		t.Logf("woken and shown in %v", time.Since(began))
+		if b.pid() != pid || procState(pid) == "T" {
+			t.Fatal("the popup was not woken but replaced")
+		}
+		b.order(t, "toggle", "")
+		desktest.WaitFor(t, "the suspension", desktest.DefaultWait, func() bool { return procState(pid) == "T" })
+	}
+}
+
+func TestPopupThatOwnsASelectionIsNotSuspended(t *testing.T) {
+	b := start(t, "owns", quick)
+	b.order(t, "show", "")
+	b.order(t, "hide", "")
+	pid := b.pid()
+	if desktest.Eventually(200*time.Millisecond, func() bool { return procState(pid) == "T" }) {
+		t.Error("suspended although programs may ask it for the selection")
+	}
+}
+
+func TestStuckPopupIsReplacedOnce(t *testing.T) {
+	l := quick
+	l.First = 300 * time.Millisecond
+	b := start(t, "stuck once", l)
+	if a := b.order(t, "toggle", ""); !a.Visible {
+		t.Errorf("%+v", a)
+	}
+	if len(b.problems) != 1 || b.problems[0] != "err.popup_restarted" {
+		t.Errorf("problems %v", b.problems)
+	}
+}
+
+func TestPopupStuckForGoodIsASentence(t *testing.T) {
+	for _, mode := range []string{"stuck", "dies"} {
+		t.Run(mode, func(t *testing.T) {
+			l := quick
+			l.First, l.Attach = 200*time.Millisecond, 2*time.Second
+			b := start(t, mode, l)
+			_, err := b.Command(t.Context(), b.env, control.FrontCommand{What: "toggle"})
+			if e := chat.AsError(err); e == nil || e.ID != "err.popup_dead" {
+				t.Errorf("error %v", err)
+			}
+			if b.pid() != 0 {
+				t.Error("a popup that does not answer was left running")
+			}
+		})
+	}
+}
+
+func TestPopupThatIsDeadAfterItsSuspensionIsReplaced(t *testing.T) {
+	b := start(t, "wedged when hidden", quick)
+	b.order(t, "show", "")
+	b.order(t, "hide", "")
+	pid := b.pid()
+	desktest.WaitFor(t, "the suspension", desktest.DefaultWait, func() bool { return procState(pid) == "T" })
+	if a := b.order(t, "toggle", ""); !a.Visible || b.pid() == pid {
+		t.Errorf("%+v, process %d as before", a, pid)
+	}
+	desktest.WaitFor(t, "the old one's end", desktest.DefaultWait, func() bool { return procState(pid) == "" })
+}
+
+func TestPopupIsEndedAfterALongRest(t *testing.T) {
+	l := quick
+	l.Rest = 100 * time.Millisecond
+	b := start(t, "", l)
+	b.order(t, "show", "")
+	b.order(t, "hide", "")
+	pid := b.pid()
+	desktest.WaitFor(t, "the end", desktest.DefaultWait, func() bool { return b.pid() == 0 && procState(pid) == "" })
+	if a := b.order(t, "toggle", ""); !a.Visible {
+		t.Errorf("the next press: %+v", a)
+	}
+	if len(b.problems) > 0 {
+		t.Errorf("problems %v", b.problems)
+	}
+}
+
+func TestCrashedPopupIsStartedAtTheNextPress(t *testing.T) {
+	b := start(t, "", quick)
+	b.order(t, "show", "")
+	pid := b.pid()
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	desktest.WaitFor(t, "the loss", desktest.DefaultWait, func() bool { return b.pid() == 0 })
+	if b.Looking("") {
+		t.Error("a dead popup is looked at")
+	}
+	if a := b.order(t, "toggle", ""); !a.Visible {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestScreenshotIsTakenWithoutThePopup(t *testing.T) {
+	b := start(t, "", quick)
+	b.order(t, "show", "s9")
+	var seen bool
+	if err := b.WithoutPopups(t.Context(), b.env, func() error { seen = b.Looking("s9"); return errors.New("no picture") }); err == nil || err.Error() != "no picture" {
+		t.Errorf("error %v", err)
+	}
+	if seen || !b.Looking("s9") {
+		t.Errorf("in the picture %v, back afterwards %v", seen, b.Looking("s9"))
+	}
+	b.order(t, "hide", "")
+	if err := b.WithoutPopups(t.Context(), b.env, func() error { return nil }); err != nil || b.Looking("s9") {
+		t.Errorf("a hidden popup was shown, error %v", err)
+	}
+}
+
+func TestNothingIsLeftRunning(t *testing.T) {
+	b := start(t, "", quick)
+	b.order(t, "show", "")
+	b.order(t, "hide", "")
+	pid := b.pid()
+	desktest.WaitFor(t, "the suspension", desktest.DefaultWait, func() bool { return procState(pid) == "T" })
+	b.Close()
+	if s := procState(pid); s != "" {
+		t.Errorf("process in state %q after the end", s)
+	}
+	if _, err := b.Command(t.Context(), b.env, control.FrontCommand{What: "show"}); chat.AsError(err).ID != "err.closing" {
+		t.Errorf("after the end: %v", err)
+	}
+}
+
+func TestOrdersWithoutAPopupAreSentences(t *testing.T) {
+	s := New(Options{Command: []string{"/nonexistent/perch-popup"}})
+	defer s.Close()
+	for name, c := range map[string]struct {
+		env  control.DesktopEnv
+		what string
+		id   string
+	}{
+		"no display":       {control.DesktopEnv{}, "show", "err.no_display"},
+		"no program":       {control.DesktopEnv{Display: ":71"}, "show", "err.popup_start"},
+		"nothing to hide":  {control.DesktopEnv{Display: ":71"}, "hide", ""},
+		"a stranger's ack": {control.DesktopEnv{Display: ":72"}, "", "err.popup_unknown"},
+	} {
+		var err error
+		if c.what == "" {
+			err = s.Ack(t.Context(), c.env.Display, control.FrontAck{})
+		} else {
+			_, err = s.Command(t.Context(), c.env, control.FrontCommand{What: c.what})
+		}
+		id := ""
+		if err != nil {
+			id = chat.AsError(err).ID
+		}
+		if id != c.id {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestSecondPopupOfADisplayIsRefused(t *testing.T) {
+	b := start(t, "", quick)
+	b.order(t, "show", "")
+	err := b.Attach(t.Context(), b.env.Display, 1, func(control.FrontCommand) error { return nil })
+	if chat.AsError(err).ID != "err.popup_twice" {
+		t.Errorf("error %v", err)
+	}
+}
