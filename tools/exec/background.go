@@ -105,7 +105,7 @@ func (e *Executor) Start(ctx context.Context, c Command) (job *Job, res *Result,
 		delete(e.jobs, id)
 		e.mu.Unlock()
 	}()
-	t := time.NewTimer(settleTime)
+	t := time.NewTimer(e.settle)
 	defer t.Stop()
 	select {
 	case <-ctx.Done():

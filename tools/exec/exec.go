@@ -60,6 +60,8 @@ type Executor struct {
 	mu   sync.Mutex // protects jobs
 	jobs map[string]*Job
 	next int
+
+	settle time.Duration // see settleTime
 }
 
 // New returns an executor.
@@ -78,7 +80,7 @@ func New(c Config) *Executor {
 	if c.Scrub == nil {
 		c.Scrub = func(s string) string { return s }
 	}
-	return &Executor{c: c, jobs: map[string]*Job{}}
+	return &Executor{c: c, jobs: map[string]*Job{}, settle: settleTime}
 }
 
 // Command is what to run.

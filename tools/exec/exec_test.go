@@ -290,10 +290,12 @@ func TestABackgroundCommandLivesUntilItsSessionEnds(t *testing.T) {
 
 func TestABackgroundCommandThatFailsAtOnceIsReported(t *testing.T) {
 	b := newBench(t)
+	b.settle = time.Minute
 	j, r, err := b.Start(context.Background(), b.command("echo port in use; exit 4"))
 	if err != nil || j != nil || r.ExitCode != 4 || r.Output != "port in use\n" {
 		t.Errorf("%v %+v %v", j, r, err)
 	}
+	b.settle = settleTime
 	j, _, err = b.Start(context.Background(), b.command("sleep 300"))
 	if err != nil {
 		t.Fatal(err)
