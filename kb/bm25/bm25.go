@@ -210,3 +210,6 @@ func (w *blockWriter) flush() {
 		w.buf = w.buf[:0]
 	}
 }
+
+// IDAt is the id at an ordinal.
+func IDAt(s Segment, ord int) uint32 { return id(s.IDs(), ord) }

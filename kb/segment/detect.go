@@ -9,18 +9,18 @@ import (
 // that are rare or absent in the others. They only decide between stemmers.
 var functionWords = map[Lang]string{
 	"en": "the and of to is that for it with as was are this be by from at which not have or an you were has had but their its can will would been they if into when what we how there only",
-	"de": "der die und das ist nicht ein eine mit den dem des auf für von im zu sich auch es an als wird werden oder aus bei nach sind einen einer wie noch über zum zur durch kann dass",
-	"fr": "le la les et des est une du dans pour que qui par sur pas au avec ce il sont plus cette aux ne se ou nous vous mais leur ses été être ont d l c n",
-	"es": "el la los las y en que del una por con para es se un como más su al lo fue son entre pero está sus ha o este también muy hay desde sobre",
-	"it": "il di che la è e un una per non con del della sono si le dei nel alla da gli anche ha più come al delle lo dalla questo nella ma i cui",
-	"pt": "o a os as e do da dos das em um uma que não para com por no na se é mais ao como foi são ou seu sua pelo pela também nos nas mas",
-	"nl": "de het een en van is dat in te niet op met voor zijn die aan er ook als bij door maar om naar uit worden wordt heeft werd nog dit deze over",
-	"sv": "och att det som en är av för på med den till inte har de ett om var jag så men från vi kan eller när ska också hade efter vid",
-	"da": "og at det som en er af for på med den til ikke har de et om var jeg så men fra vi kan eller når skal også havde efter ved blev",
-	"no": "og at det som en er av for på med den til ikke har de et om var jeg så men fra vi kan eller når skal også hadde etter ved ble",
-	"fi": "ja on ei se että oli hän mutta ovat joka myös kuin ole tai niin sen kun hänen olla vain mukaan jälkeen sitä",
-	"hu": "a az és hogy nem is egy van volt ez de meg csak mint már el még ha be le vagy ki után több lesz azt",
-	"ro": "și de la în a este pe un o care cu nu din pentru mai că ce au fost sunt ca prin al lui sau după dar",
+	"de": "der die und das ist nicht ein eine mit dem des auf für von im zu sich auch es als wird werden oder aus bei nach sind einen einer wie noch über zum zur durch kann dass",
+	"fr": "le la les et des est une du dans pour que qui par sur pas au avec ce il sont plus cette aux ne ou nous vous mais leur ses été être ont",
+	"es": "la los las en que del una por con para es como más su fue entre pero está sus este también muy hay desde sobre",
+	"it": "il di che la è una non con del della sono le dei nel alla da gli anche più delle dalla questo nella cui",
+	"pt": "os da dos das em um uma que não para com por na é mais ao como foi são ou seu sua pelo pela também nos nas mas",
+	"nl": "de het een en van dat te niet op met voor zijn die aan er ook als bij door maar naar uit worden wordt heeft werd nog dit deze",
+	"sv": "och att det som en är av för på med till inte har de ett var jag så men från vi kan eller när ska också hade efter vid",
+	"da": "og det som en er af på med til ikke har de et var jeg så men fra vi kan eller når skal også havde efter ved blev",
+	"no": "og det som en er av på med til ikke har de et var jeg så men fra vi kan eller når skal også hadde etter ved ble",
+	"fi": "ja ei että oli hän mutta ovat joka myös kuin ole tai niin sen kun hänen olla vain mukaan jälkeen sitä",
+	"hu": "az és hogy nem egy van volt ez de meg csak mint már még be le vagy ki után több lesz azt",
+	"ro": "și de la în este pe care cu nu din pentru mai că ce au fost sunt ca prin lui sau după dar",
 	"tr": "ve bir bu için ile da de olarak çok daha gibi olan en ne kadar sonra ise ama her olduğu var değil tarafından",
 }
 
@@ -46,6 +46,9 @@ const (
 	// code hardly any.
 	minFunctionWords = 2
 	minFunctionShare = 0.06
+	// foreignFunctionShare is asked of any other language than English: names in
+	// code look like function words of one language or another.
+	foreignFunctionShare = 0.12
 	// foreignShare of letters outside ASCII, in a text whose language is not
 	// known, says that English stemming would do harm (Polish, Vietnamese…).
 	foreignShare = 0.02
@@ -117,7 +120,8 @@ func detectLatin(text string, letters, foreign int) Lang {
 			best, score = l, scores[l]
 		}
 	}
-	if score >= minFunctionWords && float64(score) >= minFunctionShare*float64(words) {
+	share := float64(score) / float64(max(words, 1))
+	if score >= minFunctionWords && (share >= foreignFunctionShare || best == "en" && share >= minFunctionShare) {
 		return best
 	}
 	if float64(foreign) > foreignShare*float64(letters) {
