@@ -305,3 +305,8 @@ func Ellipsis(text string, width, size float32, st fyne.TextStyle) string {
 	}
 	return strings.TrimRight(text[:n], " ") + "…"
 }
+
+// Lines is the number of lines that plain text takes at a width.
+func Lines(text string, opt Options, width float32) int {
+	return len(layout([]Span{{Text: text}}, opt, width))
+}
