@@ -116,6 +116,17 @@ func equal(a, b image.Image) bool {
 	return a != nil && b != nil && bytes.Equal(a.(*image.NRGBA).Pix, b.(*image.NRGBA).Pix)
 }
 
+func TestRoleWithoutAMenuShowsNoIcon(t *testing.T) {
+	r := desktest.Start(t, desktest.Options{WM: "none", TrayHost: true})
+	s, rec := start(t, r.DesktopEnv())
+	if _, err := s.ReadClipboard(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if r.Host.Icons() != 0 || rec.count(TrayShown, "", "") != 0 {
+		t.Error("an icon for an owner without a tray")
+	}
+}
+
 func TestTrayHostThatComesLaterGetsTheIcon(t *testing.T) {
 	r := desktest.Start(t, desktest.Options{WM: "none"})
 	s, rec := start(t, r.DesktopEnv())

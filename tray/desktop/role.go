@@ -54,6 +54,7 @@ func Main(ctx context.Context, in io.Reader, out io.Writer) int {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r := &role{out: bufio.NewWriter(out)}
+	r.icon.wanted = make(chan struct{})
 	r.clip = newClipboard(func(on bool) { r.event(Event{Kind: Owns, On: on}) })
 	r.icon.r, r.notes.r, r.keys.r = r, r, r
 	go func() {

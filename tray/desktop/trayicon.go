@@ -13,7 +13,12 @@ import (
 type trayIcon struct {
 	r *role
 
+	// wanted is closed with the first menu: a role that serves an owner without a
+	// tray shows no icon.
+	wanted chan struct{}
+
 	mu      sync.Mutex // guards what follows, and serialises the library
+	asked   bool
 	ready   bool
 	want    Menu
 	shown   Menu
@@ -27,9 +32,20 @@ func (t *trayIcon) set(m Menu) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.want = m
+	if !t.asked {
+		t.asked = true
+		close(t.wanted)
+	}
 	if t.ready {
 		t.render()
 	}
+}
+
+// isWanted reports whether there was a menu yet.
+func (t *trayIcon) isWanted() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.asked
 }
 
 // show builds the menu for the first time, when the library is ready.

@@ -50,15 +50,20 @@ func (r *role) serve(ctx context.Context, cancel context.CancelCauseFunc) {
 	}
 	// The library says on its log that there is no tray host, at each try.
 	log.SetOutput(quietTray{os.Stderr})
-	systray.SetOnTapped(func() { r.event(Event{Kind: Action, Action: ClickIcon, Time: time.Now()}) })
-	start, end := systray.RunWithExternalLoop(r.icon.show, nil)
-	start()
-	defer end()
-	r.event(Event{Kind: TrayShown, On: hasHost(conn)})
+	wanted := r.icon.wanted
+	var end func()
+	defer func() {
+		if end != nil {
+			end()
+		}
+	}()
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-wanted:
+			wanted = nil
+			end = r.showIcon(conn)
 		case <-systray.TrayOpenedCh:
 			r.event(Event{Kind: Opened})
 		case s, ok := <-signals:
@@ -69,6 +74,15 @@ func (r *role) serve(ctx context.Context, cancel context.CancelCauseFunc) {
 			r.signal(conn, s)
 		}
 	}
+}
+
+// showIcon puts the icon into the tray and returns how to take it out.
+func (r *role) showIcon(conn *dbus.Conn) (end func()) {
+	systray.SetOnTapped(func() { r.event(Event{Kind: Action, Action: ClickIcon, Time: time.Now()}) })
+	start, end := systray.RunWithExternalLoop(r.icon.show, nil)
+	start()
+	r.event(Event{Kind: TrayShown, On: hasHost(conn)})
+	return end
 }
 
 // connect gives a bus to the parts that use one.
@@ -84,6 +98,9 @@ func (r *role) signal(conn *dbus.Conn, s *dbus.Signal) {
 		now, _ := s.Body[2].(string)
 		switch name {
 		case watcherName:
+			if !r.icon.isWanted() {
+				return
+			}
 			r.event(Event{Kind: TrayShown, On: now != ""})
 		case notesName:
 			r.notes.forget()

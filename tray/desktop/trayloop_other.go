@@ -15,6 +15,11 @@ import (
 // the process began with.
 func (r *role) serve(ctx context.Context, _ context.CancelCauseFunc) {
 	r.event(Event{Kind: Up})
+	select {
+	case <-r.icon.wanted:
+	case <-ctx.Done():
+		return
+	}
 	stop := context.AfterFunc(ctx, systray.Quit)
 	defer stop()
 	systray.Run(func() {
