@@ -1,0 +1,287 @@
+package kb
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"perch/chat"
+	"perch/kb/backend"
+	"perch/kb/fuse"
+	"perch/kb/phrase"
+	"perch/kb/segment"
+)
+
+const (
+	// maxResults bounds what one search returns.
+	maxResults = 50
+	// maxQueryBytes is how much of a pasted text is searched for.
+	maxQueryBytes = 64 << 10
+	// embedTimeout bounds the wait for the query's vector; after it the keywords
+	// answer alone.
+	embedTimeout = 10 * time.Second
+	// pairWeight and exactWeight lift candidates in which the query's words stand
+	// side by side, or which hold it literally. The first is what gained most on
+	// the collections that it was tried on (0.1–0.6); the second puts whatever
+	// holds the string named before what only holds its words.
+	pairWeight  = 0.3
+	exactWeight = 2
+)
+
+// KBSearch searches for a query and returns the best k hits; k ≤ 0 takes the
+// setting. Nothing in a query is an operator, and no query is an error.
+func (b *Base) KBSearch(ctx context.Context, query string, k int) ([]chat.SearchHit, error) {
+	return b.Search(ctx, query, k)
+}
+
+// Search is KBSearch.
+func (b *Base) Search(ctx context.Context, query string, k int) ([]chat.SearchHit, error) {
+	c := b.o.Config()
+	if k <= 0 {
+		k = c.Results
+	}
+	if k <= 0 {
+		k = 8
+	}
+	query = clean(query)
+	passes, err := b.passes(ctx, query, c.KeywordWeight, c.VectorWeight)
+	if err != nil {
+		return nil, err
+	}
+	return b.results(ctx, query, fuse.Fuse(passes...), c.Threshold, min(k, maxResults))
+}
+
+func clean(q string) string {
+	q = strings.ToValidUTF8(q, " ")
+	if len(q) > maxQueryBytes {
+		q = strings.ToValidUTF8(q[:maxQueryBytes], "")
+	}
+	return strings.TrimSpace(q)
+}
+
+// passes runs both passes. Keywords stand in when vectors cannot run, whatever
+// the weights are: a search that finds nothing for want of a server helps nobody.
+func (b *Base) passes(ctx context.Context, query string, keywordWeight, vectorWeight float64) ([]fuse.Pass, error) {
+	if query == "" {
+		return nil, nil
+	}
+	if keywordWeight < 0 {
+		keywordWeight = 0
+	}
+	var ps []fuse.Pass
+	vectors := false
+	if vectorWeight > 0 {
+		ids, ran, err := b.vectorPass(ctx, query)
+		if err != nil {
+			return nil, err
+		}
+		if vectors = ran; ran {
+			ps = append(ps, fuse.Pass{Name: fuse.Vector, Weight: vectorWeight, IDs: ids})
+		}
+	}
+	if keywordWeight == 0 && !vectors {
+		keywordWeight = 1
+	}
+	if keywordWeight > 0 {
+		ids, err := b.keywordPass(ctx, query)
+		if err != nil {
+			return nil, err
+		}
+		ps = append(ps, fuse.Pass{Name: fuse.Keyword, Weight: keywordWeight, IDs: ids})
+	}
+	return ps, nil
+}
+
+// keywordPass ranks by BM25 and looks at the candidates again for neighbours and
+// exact strings.
+func (b *Base) keywordPass(ctx context.Context, query string) ([]uint32, error) {
+	stats, err := b.be.Stats(ctx)
+	if err != nil || stats.Chunks == 0 {
+		return nil, err
+	}
+	groups := segment.Query(query, languages(stats))
+	hits, err := b.be.Keywords(ctx, groups, fuse.Pool)
+	if err != nil {
+		return nil, err
+	}
+	if m := phrase.New(query); !m.Empty() {
+		if hits, err = b.rescore(ctx, m, hits); err != nil {
+			return nil, err
+		}
+	}
+	ids := make([]uint32, len(hits))
+	for i, h := range hits {
+		ids[i] = h.ID
+	}
+	return ids, nil
+}
+
+// languages of an index, the most frequent first.
+func languages(s backend.Stats) []segment.Lang {
+	var ls []segment.Lang
+	for l := range s.Langs {
+		ls = append(ls, l)
+	}
+	slices.SortFunc(ls, func(a, b segment.Lang) int {
+		return cmp.Or(cmp.Compare(s.Langs[b], s.Langs[a]), cmp.Compare(a, b))
+	})
+	return ls
+}
+
+func (b *Base) rescore(ctx context.Context, m *phrase.Matcher, hits []backend.Hit) ([]backend.Hit, error) {
+	ids := make([]uint32, len(hits))
+	at := make(map[uint32]int, len(hits))
+	for i, h := range hits {
+		ids[i], at[h.ID] = h.ID, i
+	}
+	chunks, err := b.be.Chunks(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	for i := range chunks {
+		pairs, exact := m.Score(chunks[i].Text)
+		hits[at[chunks[i].ID]].Score *= 1 + pairWeight*pairs + exactWeight*exact
+	}
+	slices.SortStableFunc(hits, func(a, b backend.Hit) int { return cmp.Compare(b.Score, a.Score) })
+	return hits, nil
+}
+
+// vectorPass ranks by cosine. ran is false when there is nothing to rank with:
+// no model, no vectors yet, or a server that does not answer.
+func (b *Base) vectorPass(ctx context.Context, query string) (ids []uint32, ran bool, err error) {
+	set, err := b.activeSet(ctx)
+	if err != nil || set == "" {
+		return nil, false, err
+	}
+	e := b.queryEmbedder(set)
+	if e == nil {
+		return nil, false, nil
+	}
+	ectx, cancel := context.WithTimeout(ctx, embedTimeout)
+	defer cancel()
+	v, err := e.Embed(ectx, []string{query})
+	if ctx.Err() != nil {
+		return nil, false, ctx.Err()
+	}
+	if err == nil && len(v) != 1 {
+		err = fmt.Errorf("the model returned %d vectors for one text", len(v))
+	}
+	if err != nil {
+		b.notify(fmt.Sprintf("The embedding model %s does not answer, so search uses keywords only: %v", e.Model(), err))
+		return nil, false, nil
+	}
+	if _, dim, _ := backend.ParseSet(set); len(v[0]) != dim {
+		return nil, false, nil // the model is another one now; its set is being made
+	}
+	b.vectorsUsed()
+	hits, err := b.be.Nearest(ctx, set, v[0], fuse.Pool)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, h := range hits {
+		if h.Score >= fuse.CosineFloor {
+			ids = append(ids, h.ID)
+		}
+	}
+	return ids, true, nil
+}
+
+// vectorsUsed starts the clock that releases the vectors.
+func (b *Base) vectorsUsed() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ctx.Err() != nil {
+		return
+	}
+	if b.release == nil {
+		b.release = time.AfterFunc(b.o.IdleRelease, b.be.Release)
+		return
+	}
+	b.release.Reset(b.o.IdleRelease)
+}
+
+// results reads the candidates above the threshold, joins those that overlap
+// and returns the best k.
+func (b *Base) results(ctx context.Context, query string, cands []fuse.Candidate, threshold float64, k int) ([]chat.SearchHit, error) {
+	var ids []uint32
+	byID := map[uint32]fuse.Candidate{}
+	for _, c := range cands {
+		if c.Score < threshold {
+			break
+		}
+		ids = append(ids, c.ID)
+		byID[c.ID] = c
+	}
+	chunks, err := b.be.Chunks(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	places := make([]fuse.Place, len(chunks))
+	for i, c := range chunks {
+		places[i] = fuse.Place{Document: c.Path, Start: c.StartLine, End: c.EndLine}
+	}
+	groups := fuse.Join(places)
+	words := queryWords(query)
+	var out []chat.SearchHit
+	for _, g := range groups[:min(k, len(groups))] {
+		best := chunks[g.Best]
+		hit := chat.SearchHit{
+			Source:  chat.Source{Title: title(&best), Path: best.Path, StartLine: g.Start, EndLine: g.End},
+			Snippet: best.Text,
+			Score:   byID[best.ID].Score,
+			Terms:   matchedWords(words, best.Text+" "+best.Heading+" "+best.Title),
+		}
+		for _, i := range g.Members {
+			for _, m := range byID[chunks[i].ID].Matched {
+				if !slices.Contains(hit.Matched, m) {
+					hit.Matched = append(hit.Matched, m)
+				}
+			}
+		}
+		slices.Sort(hit.Matched)
+		out = append(out, hit)
+	}
+	return out, nil
+}
+
+// title names the document, the page and the headings of a passage.
+func title(c *backend.Chunk) string {
+	t := c.Title
+	if c.Page > 0 {
+		t = fmt.Sprintf("%s, page %d", t, c.Page)
+	}
+	if c.Heading != "" {
+		t += " › " + c.Heading
+	}
+	return t
+}
+
+// queryWords are the words of a query as they are compared for display.
+func queryWords(query string) []segment.Group {
+	gs := segment.Query(query, []segment.Lang{segment.Detect(query)})
+	if len(gs) > 64 {
+		gs = gs[:64]
+	}
+	return gs
+}
+
+// matchedWords returns the words of the query that a text holds in any form.
+func matchedWords(words []segment.Group, text string) []string {
+	have := map[string]bool{}
+	for _, t := range segment.NewAnalyzer().Terms(nil, text, segment.Detect(text)) {
+		have[t] = true
+	}
+	var out []string
+	for _, w := range words {
+		for _, v := range w.Variants {
+			if have[v] && !slices.Contains(out, w.Word) {
+				out = append(out, w.Word)
+				break
+			}
+		}
+	}
+	return out
+}
