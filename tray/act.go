@@ -15,6 +15,14 @@ import (
 // after another.
 func (t *Tray) event(e desktop.Event) {
 	switch e.Kind {
+	case desktop.Up: // hotkeys of the portal went with the role before this one
+		t.mu.Lock()
+		t.ups++
+		again := t.ups > 1
+		t.mu.Unlock()
+		if again {
+			t.keys.Rebind()
+		}
 	case desktop.Action:
 		t.act(e)
 	case desktop.Opened: // the ages in it are those of the last change
@@ -37,7 +45,7 @@ func (t *Tray) host(on bool) {
 		t.hostWait = nil
 	}
 	if !on && !t.hostSaid {
-		t.hostWait = time.AfterFunc(hostGrace, t.sayNoHost)
+		t.hostWait = time.AfterFunc(t.hostGrace, t.sayNoHost)
 	}
 	t.mu.Unlock()
 	t.o.Changed()

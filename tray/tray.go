@@ -73,6 +73,8 @@ type Tray struct {
 	keys  *hotkey.Supervisor
 	front *front.Supervisor
 	pace  *pacer
+	// hostGrace is the constant of that name; tests are less patient.
+	hostGrace time.Duration
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -85,6 +87,7 @@ type Tray struct {
 	place    *login.Place
 	login    loginState
 	problems []problem
+	ups      int // roles that came up
 	hostSaid bool
 	hostWait *time.Timer
 }
@@ -118,7 +121,7 @@ func New(o Options) *Tray {
 	if o.Log == nil {
 		o.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
 	}
-	t := &Tray{o: o}
+	t := &Tray{o: o, hostGrace: hostGrace}
 	t.ctx, t.cancel = context.WithCancel(context.Background())
 	t.role = desktop.New(desktop.Options{Command: o.Role, OnEvent: t.event, OnProblem: t.problem, Log: o.Log})
 	t.front = front.New(front.Options{Command: o.Popup, OnProblem: t.problem, Log: o.Log})

@@ -15,6 +15,7 @@ import (
 	"perch/config"
 	"perch/control"
 	"perch/tray/desktop"
+	"perch/tray/front/fronttest"
 )
 
 // TestMain lets the test binary play the desktop role, as perch does.
@@ -22,8 +23,17 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == desktop.Argument {
 		os.Exit(desktop.Main(context.Background(), os.Stdin, os.Stdout))
 	}
-	os.Exit(m.Run())
+	fronttest.PlayIfAsked()
+	playOwnerIfAsked()
+	code := m.Run()
+	for _, f := range atEnd {
+		f()
+	}
+	os.Exit(code)
 }
+
+// atEnd is done when the tests are over.
+var atEnd []func()
 
 var english = assets.NewTexts("en")
 

@@ -3,14 +3,9 @@
 package front
 
 import (
-	"bufio"
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -20,153 +15,37 @@ import (
 	"perch/chat"
 	"perch/control"
 	"perch/tray/desktest"
-)
-
-// The test binary plays a popup when these are set.
-const (
-	socketVar = "FYNE_TEST_SOCKET" // a name that passes into a popup's environment
-	modeVar   = "FYNE_TEST_MODE"
+	"perch/tray/front/fronttest"
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv(socketVar) != "" {
-		play(os.Getenv(modeVar))
-	}
+	fronttest.PlayIfAsked()
 	os.Exit(m.Run())
-}
-
-// hello is a fake popup's first line.
-type hello struct {
-	Display string
-	PID     int
-}
-
-// play is a popup without windows. Its modes are ways to fail.
-func play(mode string) {
-	if mode == "dies" {
-		os.Exit(3)
-	}
-	marker := os.Getenv(socketVar) + ".once"
-	if mode == "stuck once" {
-		if _, err := os.Stat(marker); err == nil {
-			mode = ""
-		} else if os.WriteFile(marker, nil, 0o600) == nil {
-			mode = "stuck"
-		}
-	}
-	go func() { // ends with its standard input, as popups do
-		_, _ = bufio.NewReader(os.Stdin).ReadByte()
-		os.Exit(0)
-	}()
-	c, err := net.Dial("unix", os.Getenv(socketVar))
-	if err != nil {
-		os.Exit(1)
-	}
-	enc, dec := json.NewEncoder(c), json.NewDecoder(c)
-	_ = enc.Encode(hello{os.Getenv("DISPLAY"), os.Getpid()})
-	visible, session := false, ""
-	for {
-		var cmd control.FrontCommand
-		if dec.Decode(&cmd) != nil {
-			os.Exit(0)
-		}
-		switch cmd.What {
-		case "show":
-			visible = true
-		case "hide":
-			visible = false
-		case "toggle":
-			visible = !visible
-		case "quit":
-			os.Exit(0)
-		}
-		if cmd.Session != "" {
-			session = cmd.Session
-		}
-		if mode == "stuck" {
-			continue
-		}
-		_ = enc.Encode(control.FrontAck{ID: cmd.ID, Visible: visible, Focused: visible, Session: session, OwnsSelection: mode == "owns"})
-		if mode == "wedged when hidden" && !visible && cmd.What != Ping {
-			mode = "stuck"
-		}
-		if mode == "wedged when hidden" && visible {
-			mode = "wedged"
-		}
-		if mode == "wedged" && !visible && os.WriteFile(marker, nil, 0o600) == nil {
-			mode = "stuck"
-		}
-	}
 }
 
 // quick are limits for tests.
 var quick = Limits{Attach: 10 * time.Second, First: 10 * time.Second, Answer: 500 * time.Millisecond, Wake: 300 * time.Millisecond,
 	Suspend: 20 * time.Millisecond, Rest: time.Hour, Grace: time.Second, Repaint: time.Millisecond}
 
-// bridge connects fake popups with a supervisor.
+// bridge is a supervisor with popups in a mode.
 type bridge struct {
 	*Supervisor
 	env control.DesktopEnv
 
-	mu       sync.Mutex
+	mu       sync.Mutex // guards problems
 	problems []string
 }
 
 func start(t *testing.T, mode string, l Limits) *bridge {
 	t.Helper()
 	b := &bridge{env: control.DesktopEnv{Display: ":71"}}
-	dir, err := os.MkdirTemp("", "front")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	sock := filepath.Join(dir, "s")
-	t.Setenv(socketVar, "") // restored afterwards
-	os.Setenv(socketVar, sock)
-	os.Setenv(modeVar, mode)
-	ln, err := net.Listen("unix", sock)
-	if err != nil {
-		t.Fatal(err)
-	}
 	b.Supervisor = New(Options{Command: []string{os.Args[0]}, Limits: l, OnProblem: func(e *chat.Error) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.problems = append(b.problems, e.ID)
 	}})
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for {
-			c, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			wg.Go(func() { b.serve(c) })
-		}
-	})
-	t.Cleanup(func() { b.Close(); ln.Close(); wg.Wait() })
+	fronttest.Connect(t, b.Supervisor, mode, b.Close)
 	return b
-}
-
-// serve is what the control socket does with a popup's connection.
-func (b *bridge) serve(c net.Conn) {
-	defer c.Close()
-	dec, enc := json.NewDecoder(c), json.NewEncoder(c)
-	var h hello
-	if dec.Decode(&h) != nil {
-		return
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() {
-		defer cancel()
-		for {
-			var a control.FrontAck
-			if dec.Decode(&a) != nil {
-				return
-			}
-			_ = b.Ack(ctx, h.Display, a)
-		}
-	}()
-	_ = b.Attach(ctx, h.Display, h.PID, func(c control.FrontCommand) error { return enc.Encode(c) })
 }
 
 func (b *bridge) order(t *testing.T, what, session string) control.FrontAck {
@@ -202,7 +81,7 @@ func procState(pid int) string {
 }
 
 func TestPopupIsStartedOnceAndToggled(t *testing.T) {
-	b := start(t, "", quick)
+	b := start(t, fronttest.Works, quick)
 	if a := b.order(t, "toggle", "s1"); !a.Visible || !b.Looking("s1") || b.Looking("s2") {
 		t.Errorf("after the first press: %+v", a)
 	}
@@ -216,7 +95,7 @@ func TestPopupIsStartedOnceAndToggled(t *testing.T) {
 }
 
 func TestHiddenPopupIsSuspendedAndWoken(t *testing.T) {
-	b := start(t, "", quick)
+	b := start(t, fronttest.Works, quick)
 	b.order(t, "show", "")
 	b.order(t, "hide", "")
 	pid := b.pid()
@@ -236,7 +115,7 @@ func TestHiddenPopupIsSuspendedAndWoken(t *testing.T) {
 }
 
 func TestPopupThatOwnsASelectionIsNotSuspended(t *testing.T) {
-	b := start(t, "owns", quick)
+	b := start(t, fronttest.Owns, quick)
 	b.order(t, "show", "")
 	b.order(t, "hide", "")
 	pid := b.pid()
@@ -248,7 +127,7 @@ func TestPopupThatOwnsASelectionIsNotSuspended(t *testing.T) {
 func TestStuckPopupIsReplacedOnce(t *testing.T) {
 	l := quick
 	l.First = 300 * time.Millisecond
-	b := start(t, "stuck once", l)
+	b := start(t, fronttest.StuckOnce, l)
 	if a := b.order(t, "toggle", ""); !a.Visible {
 		t.Errorf("%+v", a)
 	}
@@ -258,7 +137,7 @@ func TestStuckPopupIsReplacedOnce(t *testing.T) {
 }
 
 func TestPopupStuckForGoodIsASentence(t *testing.T) {
-	for _, mode := range []string{"stuck", "dies"} {
+	for _, mode := range []string{fronttest.Stuck, fronttest.Dies} {
 		t.Run(mode, func(t *testing.T) {
 			l := quick
 			l.First, l.Attach = 200*time.Millisecond, 2*time.Second
@@ -275,7 +154,7 @@ func TestPopupStuckForGoodIsASentence(t *testing.T) {
 }
 
 func TestPopupThatIsDeadAfterItsSuspensionIsReplaced(t *testing.T) {
-	b := start(t, "wedged when hidden", quick)
+	b := start(t, fronttest.WedgesOnce, quick)
 	b.order(t, "show", "")
 	b.order(t, "hide", "")
 	pid := b.pid()
@@ -289,7 +168,7 @@ func TestPopupThatIsDeadAfterItsSuspensionIsReplaced(t *testing.T) {
 func TestPopupIsEndedAfterALongRest(t *testing.T) {
 	l := quick
 	l.Rest = 100 * time.Millisecond
-	b := start(t, "", l)
+	b := start(t, fronttest.Works, l)
 	b.order(t, "show", "")
 	b.order(t, "hide", "")
 	pid := b.pid()
@@ -303,7 +182,7 @@ func TestPopupIsEndedAfterALongRest(t *testing.T) {
 }
 
 func TestCrashedPopupIsStartedAtTheNextPress(t *testing.T) {
-	b := start(t, "", quick)
+	b := start(t, fronttest.Works, quick)
 	b.order(t, "show", "")
 	pid := b.pid()
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
@@ -319,7 +198,7 @@ func TestCrashedPopupIsStartedAtTheNextPress(t *testing.T) {
 }
 
 func TestScreenshotIsTakenWithoutThePopup(t *testing.T) {
-	b := start(t, "", quick)
+	b := start(t, fronttest.Works, quick)
 	b.order(t, "show", "s9")
 	var seen bool
 	if err := b.WithoutPopups(t.Context(), b.env, func() error { seen = b.Looking("s9"); return errors.New("no picture") }); err == nil || err.Error() != "no picture" {
@@ -335,7 +214,7 @@ func TestScreenshotIsTakenWithoutThePopup(t *testing.T) {
 }
 
 func TestNothingIsLeftRunning(t *testing.T) {
-	b := start(t, "", quick)
+	b := start(t, fronttest.Works, quick)
 	b.order(t, "show", "")
 	b.order(t, "hide", "")
 	pid := b.pid()
@@ -379,7 +258,7 @@ func TestOrdersWithoutAPopupAreSentences(t *testing.T) {
 }
 
 func TestSecondPopupOfADisplayIsRefused(t *testing.T) {
-	b := start(t, "", quick)
+	b := start(t, fronttest.Works, quick)
 	b.order(t, "show", "")
 	err := b.Attach(t.Context(), b.env.Display, 1, func(control.FrontCommand) error { return nil })
 	if chat.AsError(err).ID != "err.popup_twice" {
