@@ -59,12 +59,12 @@ func TakePictures(ctx context.Context, p *Popup, b *popuptest.Backend, dir strin
 				return ctx.Err()
 			case <-time.After(pictureSettle):
 			}
-			var img image.Image
-			fyne.DoAndWait(func() {
-				p.ui.status.text = ""
-				p.ui.status.refresh()
-				img = p.win.Canvas().Capture()
-			})
+			var handle uintptr
+			fyne.DoAndWait(func() { handle = p.handle() })
+			img, err := p.desk.Picture(handle)
+			if err != nil {
+				return err
+			}
 			if err := writePNG(filepath.Join(dir, s.name+"-"+variant+".png"), img); err != nil {
 				return err
 			}

@@ -1,5 +1,10 @@
 package place
 
+import (
+	"fmt"
+	"image"
+)
+
 // None is a desk that knows nothing: the toolkit's own placement stays.
 type None struct{}
 
@@ -31,6 +36,11 @@ func (None) GiveBack(uintptr) {}
 
 // Move does nothing.
 func (None) Move(uintptr) {}
+
+// Picture cannot see.
+func (None) Picture(uintptr) (image.Image, error) {
+	return nil, fmt.Errorf("take a picture of the window: no X display")
+}
 
 // Close does nothing.
 func (None) Close() {}

@@ -3,6 +3,8 @@
 // pure function; what differs between systems stands in files of its own.
 package place
 
+import "image"
+
 // Rect is a rectangle in pixels of the whole desktop.
 type Rect struct{ X, Y, W, H int }
 
@@ -128,6 +130,8 @@ type Desk interface {
 	GiveBack(own uintptr)
 	// Move begins moving the window with the pointer.
 	Move(window uintptr)
+	// Picture is what a visible window shows, for the pictures of the manual.
+	Picture(window uintptr) (image.Image, error)
 	// Close ends the connection.
 	Close()
 }

@@ -4,6 +4,7 @@ package place
 
 import (
 	"fmt"
+	"image"
 	"io"
 	"log"
 	"os"
@@ -316,6 +317,28 @@ func (x *x11) GiveBack(own uintptr) {
 	}
 	x.activate(prev)
 	x.sync()
+}
+
+// Picture is what a visible window shows.
+func (x *x11) Picture(window uintptr) (image.Image, error) {
+	d := xproto.Drawable(window)
+	geo, err := xproto.GetGeometry(x.conn, d).Reply()
+	if err != nil {
+		return nil, fmt.Errorf("take a picture of window %d: %w", window, err)
+	}
+	const allPlanes = 0xffffffff
+	r, err := xproto.GetImage(x.conn, xproto.ImageFormatZPixmap, d, 0, 0, geo.Width, geo.Height, allPlanes).Reply()
+	if err != nil {
+		return nil, fmt.Errorf("take a picture of window %d: %w", window, err)
+	}
+	img := image.NewRGBA(image.Rect(0, 0, int(geo.Width), int(geo.Height)))
+	if len(r.Data) < len(img.Pix) {
+		return nil, fmt.Errorf("take a picture of window %d: a display of depth %d is not supported; use 24", window, r.Depth)
+	}
+	for i := 0; i+4 <= len(img.Pix); i += 4 { // the server sends blue first
+		img.Pix[i], img.Pix[i+1], img.Pix[i+2], img.Pix[i+3] = r.Data[i+2], r.Data[i+1], r.Data[i], 0xff
+	}
+	return img, nil
 }
 
 // Move begins moving the window with the pointer, as a title bar would.
