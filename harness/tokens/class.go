@@ -50,9 +50,8 @@ var spans = []span{
 	{0x6ff, classLetter},  // Arabic
 	{0x8ff, classOther},   // Syriac, Thaana, N'Ko…
 	{0x97f, classLetter},  // Devanagari
-	{0xdff, classOther},   // Bengali … Sinhala
-	{0xe7f, classLetter},  // Thai
-	{0x10ff, classOther},  // Lao, Tibetan, Myanmar, Georgian
+	{0xd7f, classLetter},  // Bengali … Malayalam
+	{0x10ff, classOther},  // Sinhala, Thai, Lao, Tibetan, Myanmar, Georgian
 	{0x11ff, classHangul}, // conjoining jamo
 	{0x1dff, classOther},
 	{0x1eff, classLatin}, // Latin Extended Additional (Vietnamese)

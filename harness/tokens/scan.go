@@ -35,11 +35,14 @@ const (
 	hashShift = 32 - tableBits
 )
 
-// A cell of a table holds the average number of tokens that begin in a rune, in
-// units of 1/unit. unseen marks a context that calibration never met.
+// A cell of a table holds the square root of the average number of tokens that
+// begin in a rune: a letter inside a word has about 0.02, a rare Han character 3,
+// and both need the same relative precision. unseen marks a context that
+// calibration never met. Sums are in units of 1/unit of a token.
 const (
-	unit   = 60
-	unseen = 255
+	unseen    = 255
+	maxInCell = 4.5 // tokens; no rune or block was seen to need more
+	unit      = (unseen - 1) * (unseen - 1) / maxInCell
 )
 
 // Odd multipliers of the context hash (the constants of xxHash32).
@@ -73,9 +76,9 @@ type scanner struct {
 	cjk  *[tableSize]uint8 // contexts of Han, kana, Hangul, emoji
 	// flat are the averages by class for unseen contexts, in 1/unit; for
 	// classOther it is by byte.
-	flat [classes]uint32
+	flat [classes]uint64
 	// hanSplit is flat for Han characters that are no token of their own.
-	hanSplit uint32
+	hanSplit uint64
 	han      *hanSet
 }
 
@@ -95,10 +98,10 @@ func cell(pre2, prev, cur uint32) uint32 {
 }
 
 func (sc *scanner) value(c class, at uint32) uint64 {
-	if v := sc.text[at]; v != unseen {
-		return uint64(v)
+	if v := uint64(sc.text[at]); v != unseen {
+		return v * v
 	}
-	return uint64(sc.flat[c])
+	return sc.flat[c]
 }
 
 // scan adds up a text. It makes one pass and allocates nothing.
@@ -112,11 +115,10 @@ func (sc *scanner) scan(s string, out *sums, see visitor) {
 		if k == kindLetter {
 			digits = 0
 			at := cell(pre2, prev, uint32(c))
-			v := sc.text[at]
-			if v == unseen {
-				acc += uint64(sc.flat[classLatin])
+			if v := uint64(sc.text[at]); v != unseen {
+				acc += v * v
 			} else {
-				acc += uint64(v)
+				acc += sc.flat[classLatin]
 			}
 			if see != nil {
 				see.visit(classLatin, false, at, i, i+1, 1)
@@ -196,7 +198,7 @@ func (sc *scanner) scan(s string, out *sums, see visitor) {
 			continue
 		}
 		if c < utf8.RuneSelf { // control characters
-			out[classOther] += uint64(sc.flat[classOther])
+			out[classOther] += sc.flat[classOther]
 			if see != nil {
 				see.visit(classOther, false, 0, i, i+1, 1)
 			}
@@ -209,31 +211,29 @@ func (sc *scanner) scan(s string, out *sums, see visitor) {
 		cur := uint32(r)
 		switch cls {
 		case classOther:
-			out[cls] += uint64(n) * uint64(sc.flat[cls])
+			out[cls] += uint64(n) * sc.flat[cls]
 			if see != nil {
 				see.visit(cls, false, 0, i, i+n, n)
 			}
 		case classHan:
 			at := cell(0, prev, cur)
-			v := uint64(sc.cjk[at])
-			if v == unseen {
-				if sc.han.has(r) {
-					v = uint64(sc.flat[classHan])
-				} else {
-					v = uint64(sc.hanSplit)
-				}
+			if v := uint64(sc.cjk[at]); v != unseen {
+				out[cls] += v * v
+			} else if sc.han.has(r) {
+				out[cls] += sc.flat[classHan]
+			} else {
+				out[cls] += sc.hanSplit
 			}
-			out[cls] += v
 			if see != nil {
 				see.visit(cls, true, at, i, i+n, 1)
 			}
 		case classKana, classHangul, classCJK, classEmoji:
 			at := cell(pre2, prev, cur)
-			v := uint64(sc.cjk[at])
-			if v == unseen {
-				v = uint64(sc.flat[cls])
+			if v := uint64(sc.cjk[at]); v != unseen {
+				out[cls] += v * v
+			} else {
+				out[cls] += sc.flat[cls]
 			}
-			out[cls] += v
 			if see != nil {
 				see.visit(cls, true, at, i, i+n, 1)
 			}

@@ -93,12 +93,12 @@ func build(w *Weights, data []byte) (*Estimator, error) {
 		if math.IsNaN(f) || f < 0 || f > 4 {
 			return nil, fmt.Errorf("average of %s is %v, must be 0…4", classNames[c], f)
 		}
-		e.sc.flat[c] = uint32(math.Round(f * unit))
+		e.sc.flat[c] = uint64(math.Round(f * unit))
 	}
 	if math.IsNaN(w.HanSplit) || w.HanSplit < 0 || w.HanSplit > 4 {
 		return nil, fmt.Errorf("han_split is %v, must be 0…4", w.HanSplit)
 	}
-	e.sc.hanSplit = uint32(math.Round(w.HanSplit * unit))
+	e.sc.hanSplit = uint64(math.Round(w.HanSplit * unit))
 	e.sc.text, e.sc.cjk, e.sc.han = new([tableSize]uint8), new([tableSize]uint8), new(hanSet)
 	for _, t := range []struct {
 		packed string
