@@ -41,7 +41,17 @@ func Check(command, dir string) Verdict {
 }
 
 // CheckAs is [Check] for a given home folder.
-func CheckAs(command, dir, home string) Verdict {
+func CheckAs(command, dir, home string) (v Verdict) {
+	defer func() {
+		// The parser and the expansion are the work of others and read any text.
+		if p := recover(); p != nil {
+			v = Verdict{Uncertain: "the command cannot be judged"}
+		}
+	}()
+	return check(command, dir, home)
+}
+
+func check(command, dir, home string) Verdict {
 	c := &checker{home: path.Clean(home), running: map[*syntax.Stmt]int{}, loaded: map[string]bool{}}
 	if home == "" {
 		c.home = ""

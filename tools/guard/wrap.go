@@ -233,7 +233,7 @@ func xargs(c *checker, args []string, sc *scope, in stream) stream {
 			i++
 		}
 	}
-	rest := args[i:]
+	rest := args[min(i, len(args)):]
 	if len(rest) == 0 {
 		return in
 	}
