@@ -8,9 +8,11 @@ import (
 	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/driver"
 	"fyne.io/fyne/v2/driver/desktop"
+	"fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
 	"perch/control"
+	"perch/popup/look"
 	"perch/popup/place"
 )
 
@@ -37,9 +39,16 @@ func (r *root) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRen
 func (r *root) MinSize() fyne.Size {
 	if h := r.p.handle(); h != 0 && h != r.dressed {
 		r.dressed = h
-		r.p.desk.Dress(h, true)
+		r.p.dress(h)
 	}
 	return r.content.MinSize()
+}
+
+// dress gives the window its role, in front of a background of its own colour:
+// what it grows by must not flash up white.
+func (p *Popup) dress(h uintptr) {
+	r, g, b, _ := look.Color(theme.ColorNameBackground).RGBA()
+	p.desk.Dress(h, true, r>>8<<16|g>>8<<8|b>>8)
 }
 
 func (p *Popup) makeWindow() {
@@ -105,7 +114,7 @@ func (p *Popup) show(then func(visible, focused bool)) {
 	at := place.On(d, w, h)
 	if !p.shown {
 		if h := p.handle(); h != 0 {
-			p.desk.Dress(h, true)
+			p.dress(h)
 		}
 		p.shown = true
 		if p.dirty {

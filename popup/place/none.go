@@ -20,7 +20,7 @@ func (None) Remember(uintptr) {}
 func (None) Previous() uint32 { return 0 }
 
 // Dress does nothing.
-func (None) Dress(uintptr, bool) {}
+func (None) Dress(uintptr, bool, uint32) {}
 
 // Raise does nothing.
 func (None) Raise(uintptr, Point) {}

@@ -227,8 +227,11 @@ func (x *x11) Previous() uint32 {
 
 // Dress gives a window its role before it is mapped. Window managers drop the
 // state when a window is withdrawn, so it is set at every show.
-func (x *x11) Dress(window uintptr, above bool) {
+func (x *x11) Dress(window uintptr, above bool, background uint32) {
 	w := xproto.Window(window)
+	const opaque = 0xff000000
+	xproto.ChangeWindowAttributes(x.conn, w, xproto.CwBackPixel|xproto.CwBitGravity,
+		[]uint32{opaque | background, xproto.GravityNorthWest})
 	const hasDecorations = 2 // flag of _MOTIF_WM_HINTS: the field that follows counts
 	x.set(w, "_MOTIF_WM_HINTS", x.atom("_MOTIF_WM_HINTS"), hasDecorations, 0, 0, 0, 0)
 	// Tiling managers float a utility window; others keep it out of task bars.

@@ -44,6 +44,9 @@ type Backend struct {
 	kb       control.KBStatus
 	rules    []control.Rule
 	asked    []control.Ask
+	answered []control.Answer
+	waited   []time.Duration
+	askedAt  map[string]time.Time
 	wg       sync.WaitGroup
 
 	// Script is what a run does; by default it answers with the question.
@@ -65,7 +68,7 @@ func New() *Backend {
 	b := &Backend{
 		sessions: map[string]*session{}, deleted: map[string]*session{}, watchers: map[string][]chan control.Frame{},
 		answers: map[string]chan control.Answer{}, cancel: map[string]context.CancelFunc{},
-		settings: map[string]any{}, commands: make(chan control.FrontCommand, 8), acks: make(chan control.FrontAck, 64),
+		askedAt: map[string]time.Time{}, settings: map[string]any{}, commands: make(chan control.FrontCommand, 8), acks: make(chan control.FrontAck, 64),
 		ModelList: []control.Model{
 			{ID: "anthropic/claude-sonnet-4-6", Name: "Claude Sonnet 4.6", ContextWindow: 200000, MaxOutput: 64000, Vision: true, Reasoning: true, Ready: true, CostIn: 3, CostOut: 15},
 			{ID: "ollama/qwen3:8b", Name: "Qwen3 8B", ContextWindow: 40960, MaxOutput: 8192, Local: true, Ready: true},
@@ -128,6 +131,20 @@ func (b *Backend) Asked() []control.Ask {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.asked)
+}
+
+// Answers are the answers to permission questions so far.
+func (b *Backend) Answers() []control.Answer {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.answered)
+}
+
+// Waited says how long after its question each answer came.
+func (b *Backend) Waited() []time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.waited)
 }
 
 // Clipboard is what the popup handed over last.
@@ -261,6 +278,7 @@ func (b *Backend) run(ctx context.Context, id, run string, steps []Step) {
 			if q, ok := e.(*chat.Permission); ok {
 				s.live.Question = q
 				b.answers[run+q.ID] = make(chan control.Answer, 1)
+				b.askedAt[run+q.ID] = time.Now()
 			}
 		}
 		b.broadcast(id, control.Frame{Event: j})

@@ -222,6 +222,8 @@ func (b *Backend) Answer(_ context.Context, run string, a control.Answer) error 
 	if ch == nil {
 		return notFound(a.Call)
 	}
+	b.answered = append(b.answered, a)
+	b.waited = append(b.waited, time.Since(b.askedAt[run+a.Call]))
 	for _, s := range b.sessions {
 		if s.live != nil && s.live.Run == run {
 			s.live.Question = nil
