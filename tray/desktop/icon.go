@@ -31,7 +31,7 @@ const (
 // light and on dark panels alike; a test holds that. The states differ in shape
 // as well, for those who do not see the colours apart.
 var (
-	birdColor    = color.NRGBA{R: 0x0f, G: 0x85, B: 0x80, A: 0xff}
+	birdColor    = color.NRGBA{R: 0x12, G: 0x96, B: 0x8f, A: 0xff}
 	busyColor    = color.NRGBA{R: 0x2a, G: 0x7d, B: 0xd6, A: 0xff}
 	waitingColor = color.NRGBA{R: 0xc7, G: 0x63, B: 0x12, A: 0xff}
 	errorColor   = color.NRGBA{R: 0xdc, G: 0x3f, B: 0x3f, A: 0xff}

@@ -11,5 +11,8 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == Argument {
 		os.Exit(Main(context.Background(), os.Stdin, os.Stdout))
 	}
+	if os.Getenv("DESKTOP_TEST_PARENT") != "" {
+		playSecretParent()
+	}
 	os.Exit(m.Run())
 }
