@@ -44,3 +44,7 @@ lint:
 
 clean:
 	rm -rf bin dist
+
+# Kills a real perch 200 times and looks whether anything was lost.
+soak: build
+	PERCH_SOAK=$${PERCH_SOAK:-200} $(GO) test -count=1 -timeout 60m -run 'TestKilledAtAnyMoment' -v .
