@@ -1,0 +1,76 @@
+package providers
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// Redacted stands where a secret stood.
+const Redacted = "[secret]"
+
+// minRedacted is the shortest secret that is looked for in texts, in bytes: a
+// shorter one would blank ordinary words.
+const minRedacted = 6
+
+// Secret is a key or token. Printing, logging and encoding it give [Redacted];
+// only Reveal gives the text.
+type Secret string
+
+// Reveal returns the secret, for the header that carries it.
+func (s Secret) Reveal() string {
+	s.remember()
+	return string(s)
+}
+
+func (s Secret) remember() {
+	if len(s) >= minRedacted {
+		known.LoadOrStore(string(s), true)
+	}
+}
+
+// String returns the stand-in.
+func (s Secret) String() string {
+	if s == "" {
+		return ""
+	}
+	return Redacted
+}
+
+// GoString returns the stand-in.
+func (s Secret) GoString() string { return s.String() }
+
+// Format writes the stand-in for every verb.
+func (s Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(s.String())) }
+
+// MarshalJSON writes the stand-in.
+func (s Secret) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }
+
+// MarshalText writes the stand-in.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// LogValue returns the stand-in.
+func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
+
+// known are the secrets that this process has used.
+var known sync.Map // string → true
+
+// keyShapes are the public shapes of vendors' keys and of bearer headers: they
+// are blanked even when this process never used them.
+var keyShapes = regexp.MustCompile(`(?i)\b(?:sk|pk|rk|gsk|xai|fw|hf|r8|pplx|nvapi|csk|AIza|ya29|ghp|gho|tgp)[-_.][A-Za-z0-9_\-.*]{8,}|\bAIza[A-Za-z0-9_\-]{20,}|\bBearer +[A-Za-z0-9_\-.~+/=]{8,}|\beyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]*`)
+
+// Redact blanks every secret that this process has used, and what has the shape
+// of one.
+func Redact(text string) string {
+	if len(text) < minRedacted {
+		return text
+	}
+	known.Range(func(k, _ any) bool {
+		text = strings.ReplaceAll(text, k.(string), Redacted)
+		return true
+	})
+	return keyShapes.ReplaceAllString(text, Redacted)
+}
