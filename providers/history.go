@@ -18,6 +18,9 @@ const (
 	EmptyResult = "(no output)"
 	// emptyUser stands for a user message of which nothing was left.
 	emptyUser = "(empty message)"
+	// earlier and goOn frame a history that begins or ends with an assistant.
+	earlier = "(The conversation began earlier.)"
+	goOn    = "Go on."
 )
 
 // Rules are what a wire accepts; [Prepare] brings a history into that form.
@@ -75,11 +78,25 @@ func Prepare(req *Request, r Rules) []chat.Message {
 		}
 		out = append(out, m)
 	}
+	out = framed(out)
 	out, _ = chat.Repair(out)
 	if r.CallID != nil {
 		mapCallIDs(out, r.CallID)
 	}
 	return out
+}
+
+// framed makes the history begin and end with what a model can answer: vendors
+// refuse one that begins with an assistant, and take one that ends with it for
+// the beginning of the answer.
+func framed(msgs []chat.Message) []chat.Message {
+	if len(msgs) == 0 || msgs[0].Role != chat.RoleUser {
+		msgs = append([]chat.Message{chat.UserText(earlier)}, msgs...)
+	}
+	if last := &msgs[len(msgs)-1]; last.Role == chat.RoleAssistant && !last.HasCalls() {
+		msgs = append(msgs, chat.UserText(goOn))
+	}
+	return msgs
 }
 
 // Own reports whether a message was made by the model that is asked now.

@@ -1,0 +1,43 @@
+// Package anthropic speaks Anthropic's Messages API.
+//
+// The closing event is message_stop: a stream that ends without it was cut off.
+package anthropic
+
+import (
+	"net/http"
+	"strings"
+
+	"perch/providers"
+)
+
+// apiVersion is the only version of the Messages API.
+const apiVersion = "2023-06-01"
+
+type wire struct{ ep providers.Endpoint }
+
+// New makes a provider of an endpoint. Its base URL has no path.
+func New(ep providers.Endpoint) *providers.Server {
+	return providers.NewServer(ep, &wire{ep})
+}
+
+func (w *wire) url(path string) string {
+	return strings.TrimSuffix(strings.TrimRight(w.ep.BaseURL, "/"), "/v1") + "/v1" + path
+}
+
+func (w *wire) header() http.Header {
+	return http.Header{"Anthropic-Version": {apiVersion}}
+}
+
+// Authorize sends a key in the vendor's header, a sign-in as a bearer token.
+func (w *wire) Authorize(h http.Header, c providers.Credential) {
+	if c.OAuth {
+		h.Set("Authorization", "Bearer "+c.Token.Reveal())
+		return
+	}
+	h.Set("X-Api-Key", c.Token.Reveal())
+}
+
+// Check asks for one entry of the model list.
+func (w *wire) Check() providers.Call {
+	return providers.Call{Method: http.MethodGet, URL: w.url("/models?limit=1"), Header: w.header()}
+}
