@@ -141,6 +141,28 @@ func age(d time.Duration, texts *assets.Texts) string {
 	return texts.T("age.days", int(d/(24*time.Hour)))
 }
 
+// untilOlder is how long the menu's ages stay right: until the first of them is
+// a minute, an hour or a day more. Panels do not say reliably that their menu is
+// being opened, and an old menu would be wrong by hours.
+func untilOlder(recent []control.SessionInfo, now time.Time) time.Duration {
+	least := 24 * time.Hour
+	for i, s := range recent {
+		if i == recentSessions {
+			break
+		}
+		d := max(now.Sub(s.Used), 0)
+		unit := time.Minute
+		switch {
+		case d >= 24*time.Hour:
+			unit = 24 * time.Hour
+		case d >= time.Hour:
+			unit = time.Hour
+		}
+		least = min(least, unit-d%unit)
+	}
+	return least
+}
+
 // menuText is a text as a menu label: an underscore would underline the letter
 // after it.
 func menuText(s string) string { return strings.ReplaceAll(s, "_", "__") }

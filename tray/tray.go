@@ -90,6 +90,7 @@ type Tray struct {
 	ups      int // roles that came up
 	hostSaid bool
 	hostWait *time.Timer
+	older    *time.Timer // shows the menu again when an age in it changes
 }
 
 // problem is a line for the user.
@@ -218,8 +219,10 @@ func (t *Tray) Close() {
 	t.cancel()
 	t.pace.close()
 	t.mu.Lock()
-	if t.hostWait != nil {
-		t.hostWait.Stop()
+	for _, timer := range []*time.Timer{t.hostWait, t.older} {
+		if timer != nil {
+			timer.Stop()
+		}
 	}
 	t.mu.Unlock()
 	var wg sync.WaitGroup
@@ -265,7 +268,16 @@ func (t *Tray) show() {
 	// The hotkey is the tray's own: what it knows is newer than what comes round
 	// by the owner's state.
 	st.Hotkey = h
-	t.role.SetMenu(menuOf(st, on, t.o.Texts(), time.Now()))
+	now := time.Now()
+	t.role.SetMenu(menuOf(st, on, t.o.Texts(), now))
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.older != nil {
+		t.older.Stop()
+	}
+	if t.ctx.Err() == nil {
+		t.older = time.AfterFunc(untilOlder(st.Recent, now), t.show)
+	}
 }
 
 // changed is told by the hotkeys' supervisor, with its lock held.

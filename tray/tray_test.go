@@ -86,6 +86,40 @@ func TestMenuSaysEverythingOfTheState(t *testing.T) {
 	}
 }
 
+func TestMenuIsShownAgainWhenAnAgeChanges(t *testing.T) {
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	for want, agos := range map[time.Duration][]time.Duration{
+		24 * time.Hour:   {},
+		50 * time.Second: {10 * time.Second},
+		time.Minute:      {5 * time.Minute},
+		59 * time.Second: {time.Minute + time.Second, -time.Hour}, // one from a clock that was set back
+		30 * time.Minute: {90 * time.Minute, 26 * time.Hour},
+		22 * time.Hour:   {26 * time.Hour},
+		20 * time.Second: {26 * time.Hour, 40 * time.Second},
+	} {
+		var recent []control.SessionInfo
+		for _, ago := range agos {
+			recent = append(recent, control.SessionInfo{Used: now.Add(-ago)})
+		}
+		if got := untilOlder(recent, now); got != want {
+			t.Errorf("%v: %v, want %v", agos, got, want)
+		}
+		// At that moment, and not before, the menu is another one.
+		if len(agos) > 0 && agos[0] > 0 {
+			at := func(d time.Duration) string {
+				var b strings.Builder
+				for _, e := range menuOf(control.State{Recent: recent}, loginState{}, english, now.Add(d)).Entries {
+					b.WriteString(e.Label + "\n")
+				}
+				return b.String()
+			}
+			if at(0) != at(want-time.Second) || at(0) == at(want) {
+				t.Errorf("%v: the menu does not change after %v", agos, want)
+			}
+		}
+	}
+}
+
 func TestIconShowsTheMostUrgent(t *testing.T) {
 	for _, c := range []struct {
 		st   control.State

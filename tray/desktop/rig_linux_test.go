@@ -435,3 +435,50 @@ func statusKB(t *testing.T, pid int, name string) int {
 	}
 	return 0
 }
+
+// TestClickReachesPerchFromTheRealDaemon uses dunst and its own tool.
+func TestClickReachesPerchFromTheRealDaemon(t *testing.T) {
+	desktest.Need(t, "dunstctl")
+	r := desktest.Start(t, desktest.Options{Notifications: desktest.Dunst})
+	s, rec := start(t, r.DesktopEnv())
+	if err := s.Notify(t.Context(), Note{Title: "Title", Body: "a < b & c", Session: "s1", Open: "Open"}); err != nil {
+		t.Fatal(err)
+	}
+	r.Wait("the click", func() bool {
+		cmd := exec.Command("dunstctl", "action", "0")
+		cmd.Env = r.Env()
+		_ = cmd.Run() // nothing to click yet
+		return rec.count(Action, ClickNote, "s1") > 0
+	})
+}
+
+// TestRealPanelShowsTheIconAndItsMenu uses the panel of Xfce and a mouse.
+func TestRealPanelShowsTheIconAndItsMenu(t *testing.T) {
+	desktest.Need(t, "xfce4-panel", "xfwm4")
+	r := desktest.Start(t, desktest.Options{WM: "xfwm4"})
+	r.Run(r.Command("xfce4-panel", "--disable-wm-check"))
+	s, rec := start(t, r.DesktopEnv())
+	s.SetMenu(menu("first"))
+	var at image.Point
+	r.Wait("the panel to show the icon", func() bool { at = find(r.Screen(), birdColor); return s.Shown() && at != image.Point{} })
+	r.Wait("the click on the icon", func() bool {
+		r.Click(at.X, at.Y, 1)
+		return desktest.Eventually(500*time.Millisecond, func() bool { return rec.count(Action, ClickIcon, "") > 0 })
+	})
+	r.Wait("the first entry to be chosen", func() bool {
+		r.Click(at.X, at.Y, 3)
+		r.Key("Down", "Return")
+		return desktest.Eventually(500*time.Millisecond, func() bool { return rec.count(Action, "ask", "") > 0 })
+	})
+}
+
+// find is a pixel of that colour, or the zero point.
+func find(img *image.NRGBA, c color.NRGBA) image.Point {
+	for i := 0; i+4 <= len(img.Pix); i += 4 {
+		if img.Pix[i] == c.R && img.Pix[i+1] == c.G && img.Pix[i+2] == c.B {
+			n := i / 4
+			return image.Pt(n%img.Rect.Dx(), n/img.Rect.Dx())
+		}
+	}
+	return image.Point{}
+}
