@@ -168,7 +168,7 @@ func (w *wire) thinking(r *request, req *providers.Request) {
 	case effort == "":
 		return
 	case effort == "none":
-		if !alwaysThinks(req.Model.ID) {
+		if strings.Contains(req.Model.ID, "claude-") { // others on this wire may not know the switch
 			r.Thinking = json.RawMessage(`{"type":"disabled"}`)
 		}
 		return
@@ -197,9 +197,6 @@ func adaptive(model string) bool {
 	}
 	return strings.Contains(model, "claude-")
 }
-
-// alwaysThinks reports whether a model refuses to have thinking switched off.
-func alwaysThinks(model string) bool { return !strings.Contains(model, "claude-") }
 
 // openRoundWithoutThinking reports whether the request continues a tool round
 // whose assistant turn does not begin with thinking.
