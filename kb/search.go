@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"perch/chat"
 	"perch/kb/backend"
@@ -270,18 +272,36 @@ func queryWords(query string) []segment.Group {
 
 // matchedWords returns the words of the query that a text holds in any form.
 func matchedWords(words []segment.Group, text string) []string {
-	have := map[string]bool{}
-	for _, t := range segment.NewAnalyzer().Terms(nil, text, segment.Detect(text)) {
-		have[t] = true
-	}
+	spaced := " " + segment.FoldWords(text)
+	literal := ""
 	var out []string
 	for _, w := range words {
-		for _, v := range w.Variants {
-			if have[v] && !slices.Contains(out, w.Word) {
+		if slices.Contains(out, w.Word) {
+			continue
+		}
+		for _, v := range append(w.Variants, segment.Fold(w.Word)) {
+			needle := v
+			if isSpaced(v) {
+				needle = " " + v
+			}
+			ok := strings.Contains(spaced, needle)
+			if !ok && w.Name { // a name holds signs that separate words
+				if literal == "" {
+					literal = segment.Fold(text)
+				}
+				ok = strings.Contains(literal, v)
+			}
+			if ok {
 				out = append(out, w.Word)
 				break
 			}
 		}
 	}
 	return out
+}
+
+// isSpaced reports whether a term is of a script that separates words.
+func isSpaced(v string) bool {
+	r, _ := utf8.DecodeRuneInString(v)
+	return r < 0x0e00 || unicode.Is(unicode.Devanagari, r)
 }

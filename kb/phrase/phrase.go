@@ -21,8 +21,11 @@ const cjkRun = 3
 // A Matcher looks for one query in texts.
 type Matcher struct {
 	pairs []string // folded strings of neighbours
-	exact []string // folded strings that count as the thing named
+	exact []needle // strings that count as the thing named
 }
+
+// needle is a folded string, and its words for a cheaper look.
+type needle struct{ text, words string }
 
 // New prepares a query. Quoted parts are exact strings, and so is a whole query
 // that is short enough to be a name or a line.
@@ -34,7 +37,7 @@ func New(query string) *Matcher {
 	if utf8.RuneCountInString(query) <= maxExact {
 		m.exact = appendNeedle(m.exact, query)
 	}
-	words := split(normalise(query))
+	words := split(segment.FoldWords(query))
 	for i := 0; i+1 < len(words) && len(m.pairs) < maxPairs; i++ {
 		a, b := words[i], words[i+1]
 		switch {
@@ -61,40 +64,45 @@ func (m *Matcher) Score(text string) (pairs, exact float64) {
 	if m.Empty() {
 		return 0, 0
 	}
-	if len(m.exact) > 0 {
-		folded := segment.Fold(text)
-		n := 0
-		for _, e := range m.exact {
-			if strings.Contains(folded, e) {
-				n++
-			}
+	words := " " + segment.FoldWords(text)
+	n, literal := 0, ""
+	for _, e := range m.exact {
+		if !strings.Contains(words, e.words) {
+			continue // the cheap look: its words do not stand there in this order
 		}
+		if literal == "" {
+			literal = segment.Fold(text)
+		}
+		if strings.Contains(literal, e.text) {
+			n++
+		}
+	}
+	if len(m.exact) > 0 {
 		exact = float64(n) / float64(len(m.exact))
 	}
-	if len(m.pairs) > 0 {
-		t := " " + normalise(text)
-		n := 0
-		for _, p := range m.pairs {
-			if strings.Contains(t, p) {
-				n++
-			}
+	n = 0
+	for _, p := range m.pairs {
+		if strings.Contains(words, p) {
+			n++
 		}
+	}
+	if len(m.pairs) > 0 {
 		pairs = float64(n) / float64(len(m.pairs))
 	}
 	return pairs, exact
 }
 
-func appendNeedle(list []string, s string) []string {
-	s = segment.Fold(s)
-	if utf8.RuneCountInString(s) < 2 {
+func appendNeedle(list []needle, s string) []needle {
+	n := needle{segment.Fold(s), segment.FoldWords(s)}
+	if utf8.RuneCountInString(n.text) < 2 {
 		return list
 	}
 	for _, have := range list {
-		if have == s {
+		if have.text == n.text {
 			return list
 		}
 	}
-	return append(list, s)
+	return append(list, n)
 }
 
 // quoted returns the parts of a query between double quotes of any style.
@@ -115,27 +123,6 @@ func quoted(q string) []string {
 		}
 	}
 	return out
-}
-
-// normalise folds a text and puts one space for whatever is no word.
-func normalise(s string) string {
-	s = segment.Fold(s)
-	var b strings.Builder
-	b.Grow(len(s))
-	space := false
-	for _, r := range s {
-		if r < 0x80 && !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9') ||
-			r >= 0x80 && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.M, r) {
-			space = true
-			continue
-		}
-		if space && b.Len() > 0 {
-			b.WriteByte(' ')
-		}
-		space = false
-		b.WriteRune(r)
-	}
-	return b.String()
 }
 
 type word struct {

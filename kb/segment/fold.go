@@ -61,26 +61,3 @@ func fold(s string) string {
 	}
 	return norm.NFC.String(b.String())
 }
-
-// foldText normalises a whole text for literal comparison.
-func foldText(s string) string {
-	if !norm.NFKC.IsNormalString(s) {
-		s = norm.NFKC.String(s)
-	}
-	s = fold(lower(s))
-	var b strings.Builder
-	b.Grow(len(s))
-	space := false
-	for _, r := range s {
-		if unicode.IsSpace(r) {
-			space = b.Len() > 0
-			continue
-		}
-		if space {
-			b.WriteByte(' ')
-			space = false
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
-}

@@ -23,30 +23,31 @@ func Query(text string, langs []Lang) []Group {
 	}
 	var out []Group
 	at := map[string]int{}
-	add := func(word string, variants []string, name bool) {
+	add := func(word string, variants []string, name bool, weight float64) {
 		key := variants[0]
 		if i, ok := at[key]; ok {
-			out[i].Weight++
+			out[i].Weight += weight
 			return
 		}
 		at[key] = len(out)
-		out = append(out, Group{Variants: variants, Word: word, Weight: 1, Name: name})
+		out = append(out, Group{Variants: variants, Word: word, Weight: weight, Name: name})
 	}
 	scan(text, func(unit string) {
 		splitUnit(unit, func(t term) {
 			if t.exact {
-				add(t.text, []string{cut(fold(t.text))}, true)
+				add(t.text, []string{cut(fold(t.text))}, true, 1)
 				return
 			}
+			w := functionWeight(t.text, langs)
 			var vs []string
 			for _, l := range langs {
 				for _, v := range appendTerms(nil, t, l) {
 					vs = appendNew(vs, v)
 				}
 			}
-			add(t.text, vs, false)
+			add(t.text, vs, false, w)
 		})
-	}, func(gram string) { g := cloneString(gram); add(g, []string{g}, false) })
+	}, func(gram string) { g := cloneString(gram); add(g, []string{g}, false, gramWeight(g)) })
 	return out
 }
 
@@ -58,7 +59,3 @@ func appendNew(vs []string, v string) []string {
 	}
 	return append(vs, v)
 }
-
-// Fold normalises a text for comparing it literally: NFKC, lower case, without
-// accents, runs of spaces as one.
-func Fold(s string) string { return foldText(s) }
