@@ -1,0 +1,450 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"perch/chat"
+	"perch/config"
+	"perch/tools/outside"
+)
+
+// state is what a server is doing.
+type state uint8
+
+const (
+	starting state = iota
+	ready
+	failed
+	needsSignIn
+)
+
+// server is one connector: its process or address, kept connected by one
+// goroutine.
+type server struct {
+	m    *Manager
+	name string
+	cfg  config.Connector
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	// settled is closed when the first start has come to an end, good or bad.
+	settled chan struct{}
+	// gone is closed when the goroutine has ended and the process is dead.
+	gone chan struct{}
+	// retry asks for another start at once.
+	retry chan struct{}
+	// relist asks for the list of tools again.
+	relist chan struct{}
+
+	progress progressMap
+
+	mu      sync.Mutex // protects what follows
+	state   state
+	session *sdk.ClientSession
+	// changed is closed and replaced whenever state or session change.
+	changed chan struct{}
+	problem string
+	tools   []chat.Tool
+	// legacy asks for the handshake of older protocol versions: some old servers
+	// do not answer a method that they do not know.
+	legacy bool
+	// asked says that the server wanted its user to sign in.
+	asked bool
+}
+
+func newServer(m *Manager, name string, cfg config.Connector) *server {
+	s := &server{
+		m: m, name: name, cfg: cfg,
+		settled: make(chan struct{}), gone: make(chan struct{}), changed: make(chan struct{}),
+		retry: make(chan struct{}, 1), relist: make(chan struct{}, 1),
+	}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	return s
+}
+
+// start begins to keep the server connected, in the background.
+func (s *server) start() {
+	go func() {
+		defer close(s.gone)
+		var once sync.Once
+		settle := func() { once.Do(func() { close(s.settled) }) }
+		defer settle()
+		defer func() {
+			if p := recover(); p != nil {
+				s.set(failed, nil, fmt.Sprintf("it crashed: %v", p))
+				s.say("had to be given up: %v", p)
+			}
+		}()
+		s.keep(settle)
+	}()
+}
+
+func (s *server) stop() { s.cancel() }
+
+// say sends a notice about this server.
+func (s *server) say(format string, args ...any) {
+	s.m.notice(fmt.Sprintf("The connector %s ", s.name) + fmt.Sprintf(format, args...))
+}
+
+// set changes the state and wakes who waits for it.
+func (s *server) set(st state, session *sdk.ClientSession, problem string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state, s.session, s.problem = st, session, problem
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// keep connects, waits for the loss, and connects again, until the server is
+// stopped. A notice comes once an outage.
+func (s *server) keep(settle func()) {
+	if err := checkConfig(s.cfg); err != nil {
+		s.set(failed, nil, err.Error())
+		s.say("cannot be used: %v. Mend [connectors.%s] in config.toml.", err, s.name)
+		return
+	}
+	wait := s.m.restartMin
+	told := false
+	for s.ctx.Err() == nil {
+		began := time.Now()
+		c, err := s.connect()
+		if err == nil {
+			s.set(ready, c.session, "")
+			settle()
+			told = false
+			lost := s.attend(c)
+			s.set(starting, nil, lost)
+			c.close()
+			if s.ctx.Err() != nil {
+				return
+			}
+			if time.Since(began) > steady {
+				wait = s.m.restartMin
+			}
+			s.say("was lost (%s) and is being started again.", lost)
+			told = true
+		} else {
+			if s.ctx.Err() != nil {
+				return
+			}
+			st := failed
+			if errors.Is(err, errSignIn) {
+				st = needsSignIn
+			}
+			s.set(st, nil, err.Error())
+			settle()
+			if !told || st == needsSignIn {
+				s.say("is not available: %v", err)
+				told = true
+			}
+			if st == needsSignIn {
+				if !s.pause(0) {
+					return
+				}
+				s.set(starting, nil, "")
+				continue
+			}
+		}
+		if !s.pause(wait) {
+			return
+		}
+		wait = min(2*wait, restartMax)
+	}
+}
+
+// pause waits before the next start, or (d = 0) until it is asked for. It is
+// false when the server is stopped.
+func (s *server) pause(d time.Duration) bool {
+	var after <-chan time.Time
+	if d > 0 {
+		t := time.NewTimer(d)
+		defer t.Stop()
+		after = t.C
+	}
+	select {
+	case <-after:
+	case <-s.retry:
+	case <-s.ctx.Done():
+	}
+	return s.ctx.Err() == nil
+}
+
+// attend watches a connected server and returns why it was lost.
+func (s *server) attend(c *connection) string {
+	ended := make(chan error, 1)
+	go func() { ended <- c.session.Wait() }()
+	for {
+		select {
+		case err := <-ended:
+			s.set(starting, nil, "") // before anybody calls a dead session
+			return s.lost(c, err)
+		case <-c.died():
+			s.set(starting, nil, "")
+			return s.lost(c, nil)
+		case <-s.relist:
+			ctx, cancel := withDeadline(s.ctx, s.m.startTimeout)
+			err := s.list(ctx, c.session)
+			cancel()
+			if err != nil && s.ctx.Err() == nil {
+				s.say("changed its tools, but does not list them: %v", err)
+			}
+		case <-s.ctx.Done():
+			return "stopped"
+		}
+	}
+}
+
+// lost says why a server is gone, with its last words.
+func (s *server) lost(c *connection, err error) string {
+	why := "it closed the connection"
+	if err != nil && !errors.Is(err, sdk.ErrConnectionClosed) {
+		why = shorten(err.Error())
+	}
+	if c.proc != nil {
+		// A dying process closes its output a moment before it is dead.
+		t := time.NewTimer(stopGrace)
+		defer t.Stop()
+		select {
+		case <-c.proc.ended:
+			why = c.ending()
+		case <-t.C:
+		}
+	}
+	return why
+}
+
+// errorWords bounds what is repeated of a server's own words, in runes.
+const errorWords = 300
+
+func shorten(s string) string {
+	r := []rune(strings.Join(strings.Fields(outside.Clean(s)), " "))
+	if len(r) > errorWords {
+		r = append(r[:errorWords:errorWords], '…')
+	}
+	return string(r)
+}
+
+// giveUp takes a session that is known to be dead out of use, before the
+// goroutine that watches it has seen so.
+func (s *server) giveUp(session *sdk.ClientSession) {
+	s.mu.Lock()
+	mine := s.session == session && s.state == ready
+	s.mu.Unlock()
+	if mine {
+		s.set(starting, nil, "")
+		go func() { _ = session.Close() }() // wakes the watcher, should it not know yet
+	}
+}
+
+// connection is one life of a server.
+type connection struct {
+	session *sdk.ClientSession
+	proc    *process // nil over HTTP
+}
+
+// died is closed when the process has ended; nil over HTTP.
+func (c *connection) died() <-chan struct{} {
+	if c.proc == nil {
+		return nil
+	}
+	return c.proc.ended
+}
+
+func (c *connection) ending() string {
+	if c.proc == nil {
+		return ""
+	}
+	return c.proc.ending()
+}
+
+// close ends the session and the process. The session's own Close may wait for a
+// server that does not answer, so it is not waited for.
+func (c *connection) close() {
+	if c.session != nil {
+		done := make(chan struct{})
+		go func() { defer close(done); _ = c.session.Close() }()
+		if c.proc == nil {
+			t := time.NewTimer(time.Second)
+			defer t.Stop()
+			select {
+			case <-done:
+			case <-t.C:
+			}
+			return
+		}
+	}
+	if c.proc != nil {
+		c.proc.stop()
+	}
+}
+
+// connect starts the server, shakes hands and lists its tools, all within the
+// deadline.
+func (s *server) connect() (c *connection, err error) {
+	ctx, cancel := withDeadline(s.ctx, s.m.startTimeout)
+	defer cancel()
+	c = &connection{}
+	defer func() {
+		if err != nil {
+			c.close()
+			err = s.explain(c, err)
+		}
+	}()
+	var transport sdk.Transport
+	if s.cfg.URL != "" {
+		h, err := s.authHandler(nil)
+		if err != nil {
+			return c, err
+		}
+		transport = &sdk.StreamableClientTransport{Endpoint: s.cfg.URL, HTTPClient: s.httpClient(), OAuthHandler: h}
+	} else {
+		if c.proc, err = startProcess(s.cfg, s.m.environ()); err != nil {
+			return c, err
+		}
+		transport = &sdk.IOTransport{Reader: c.proc, Writer: c.proc.stdin, MaxLineLength: maxMessage}
+	}
+	if err := s.handshake(ctx, c, transport); err != nil {
+		return c, err
+	}
+	return c, s.list(ctx, c.session)
+}
+
+// handshake connects the session. A process that dies meanwhile ends it.
+func (s *server) handshake(ctx context.Context, c *connection, t sdk.Transport) error {
+	type outcome struct {
+		session *sdk.ClientSession
+		err     error
+	}
+	s.mu.Lock()
+	opts := &sdk.ClientSessionOptions{}
+	if s.legacy {
+		opts.ProtocolVersion = "2025-11-25"
+	}
+	s.mu.Unlock()
+	done := make(chan outcome, 1)
+	go func() {
+		var o outcome
+		defer func() {
+			if p := recover(); p != nil {
+				o = outcome{err: fmt.Errorf("the handshake crashed: %v", p)}
+			}
+			done <- o
+		}()
+		o.session, o.err = s.client().Connect(ctx, t, opts)
+	}()
+	select {
+	case o := <-done:
+		c.session = o.session
+		return o.err
+	case <-ctx.Done():
+		// A session that comes after all is closed, not leaked.
+		go func() {
+			if o := <-done; o.session != nil {
+				_ = o.session.Close()
+			}
+		}()
+		return ctx.Err()
+	case <-c.died():
+		go func() {
+			if o := <-done; o.session != nil {
+				_ = o.session.Close()
+			}
+		}()
+		return errors.New("it ended at once")
+	}
+}
+
+// explain makes a sentence of a failed start.
+func (s *server) explain(c *connection, err error) error {
+	switch {
+	case s.ctx.Err() != nil:
+		return err
+	case s.wasAsked():
+		return errSignIn
+	case errors.Is(err, context.DeadlineExceeded):
+		s.mu.Lock()
+		s.legacy = !s.legacy
+		s.mu.Unlock()
+		return fmt.Errorf("it did not answer within %s of its start", s.m.startTimeout)
+	}
+	if end := c.ending(); end != "" {
+		return errors.New(end)
+	}
+	return errors.New(shorten(err.Error()))
+}
+
+// client is a client whose handlers belong to this server.
+func (s *server) client() *sdk.Client {
+	ask := func(c chan struct{}) {
+		select {
+		case c <- struct{}{}:
+		default:
+		}
+	}
+	return sdk.NewClient(&sdk.Implementation{Name: "perch", Version: s.m.version}, &sdk.ClientOptions{
+		// No roots, sampling or elicitation: a server gets nothing of the user's that
+		// was not in a call.
+		Capabilities:           &sdk.ClientCapabilities{},
+		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { ask(s.relist) },
+		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
+			s.progress.report(r.Params)
+		},
+	})
+}
+
+// current returns the session, waiting a little for one that is just starting.
+func (s *server) current(ctx context.Context) (*sdk.ClientSession, error) {
+	wait := time.NewTimer(startWait)
+	defer wait.Stop()
+	select {
+	case s.retry <- struct{}{}: // a call is reason enough not to wait out a pause
+	default:
+	}
+	for {
+		s.mu.Lock()
+		st, session, problem, changed := s.state, s.session, s.problem, s.changed
+		s.mu.Unlock()
+		if st == ready {
+			select {
+			case <-s.retry:
+			default:
+			}
+			return session, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-s.ctx.Done():
+			return nil, fmt.Errorf("the connector %s was switched off", s.name)
+		case <-wait.C:
+			if problem == "" {
+				problem = "it is still being started"
+			}
+			return nil, fmt.Errorf("the connector %s is not available: %s", s.name, problem)
+		}
+	}
+}
+
+// startWait is how long a call waits for a server that is being started again.
+const startWait = 5 * time.Second
+
+func (s *server) currentTools() []chat.Tool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tools
+}
+
+func (s *server) status() Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	names := map[state]string{starting: "starting", ready: "ready", failed: "failed", needsSignIn: "sign_in"}
+	return Status{Name: s.name, State: names[s.state], Tools: len(s.tools), Problem: s.problem}
+}
