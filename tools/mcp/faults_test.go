@@ -96,7 +96,7 @@ func serveFault(fault string) {
 			return textResult(strings.Repeat("0123456789abcdef", 10<<20/16)), nil, nil
 		})
 		add("burst", func(context.Context, *sdk.CallToolRequest, textInput) (*sdk.CallToolResult, any, error) {
-			return textResult(strings.Repeat("x", 2*maxMessage)), nil, nil
+			return textResult(strings.Repeat("x", maxMessage+1<<20)), nil, nil
 		})
 	case "nasty":
 		add("nasty", func(context.Context, *sdk.CallToolRequest, textInput) (*sdk.CallToolResult, any, error) {

@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"perch/chat"
@@ -234,6 +235,17 @@ func (s *server) call(ctx context.Context, do func(context.Context, *sdk.ClientS
 		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case !isAnswer(err) && cctx.Err() == nil:
+		// The connection broke; who watches it notices in a moment, so that the next
+		// call does not meet a dead session.
+		t := time.NewTimer(stopGrace)
+		select {
+		case <-changed:
+		case <-t.C:
+		}
+		t.Stop()
+	}
+	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("the connector %s did not answer within %s; its timeout_seconds can be raised in config.toml: %w", s.name, limit, context.DeadlineExceeded)
 	case isLoss(err), s.lostSince(session):
@@ -241,6 +253,12 @@ func (s *server) call(ctx context.Context, do func(context.Context, *sdk.ClientS
 		return fmt.Errorf("the connector %s was lost during this call; whether it took effect is not known. It is being started again", s.name)
 	}
 	return fmt.Errorf("the connector %s: %s", s.name, shorten(err.Error()))
+}
+
+// isAnswer reports an error that the server itself sent.
+func isAnswer(err error) bool {
+	var e *jsonrpc.Error
+	return errors.As(err, &e)
 }
 
 // isLoss reports an error of the connection rather than of the call.
