@@ -7,7 +7,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 BUILD := $(GO) build -trimpath -buildvcs=false -ldflags "$(LDFLAGS)"
 export PERCH_NPM ?= $(CURDIR)/.cache/npm
 
-.PHONY: run test test-all build bin/perch desktop bench soak lint eval calibrate pictures clean
+.PHONY: run test test-all build bin/perch desktop bench fuzz soak lint calibrate pictures clean
 
 # Installs what is missing, builds and starts. Without root the terminal program
 # is built all the same.
@@ -34,13 +34,29 @@ test:
 	$(GO) test -timeout 10m ./...
 
 # The race detector over everything, short fuzzing, and the long suites.
-test-all: test
+# Everything, the race detector and the long suites too.
+test-all: test lint
 	$(GO) test -race -timeout 40m ./...
+	$(MAKE) -s fuzz FUZZTIME=60s
+	$(MAKE) -s soak
 
 lint:
-	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt would change:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
+	@bad=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$bad" || { echo "gofmt would change:"; echo "$$bad"; exit 1; }
 	$(GO) vet ./...
-	$(GO) run honnef.co/go/tools/cmd/staticcheck@2026.1 ./...
+	$(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
+
+# Every fuzz target for FUZZTIME.
+FUZZTIME ?= 60s
+fuzz:
+	@for pkg in $$(git grep -l '^func Fuzz' -- '*_test.go' | xargs -n1 dirname | sort -u); do \
+		for f in $$(grep -ho '^func Fuzz[A-Za-z0-9_]*' $$pkg/*_test.go | sed 's/func //' | sort -u); do \
+			echo "$$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) ./$$pkg || exit 1; \
+		done; \
+	done
+
+# The figures of the README, each beside its goal and its peer or floor.
+bench: build
+	@PERCH_FIGURES=1 $(GO) test -count=1 -p 1 -timeout 60m -run '^TestFigures' -v ./... 2>&1 | .ci/figures.sh
 
 clean:
 	rm -rf bin dist
