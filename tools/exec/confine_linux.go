@@ -46,6 +46,9 @@ const (
 	abiUnix    = 9
 )
 
+// noLandlock says why nothing is confined.
+const noLandlock = "this kernel has no Landlock"
+
 // landlockVersion is the kernel's Landlock version, 0 for none. The system call
 // is asked: the file /sys/kernel/security/lsm may be absent where Landlock works.
 func landlockVersion() int {
@@ -146,7 +149,7 @@ func confine(s *spec) (Confinement, error) {
 	}
 	c := Confinement{ABI: abi}
 	if abi == 0 {
-		c.Why = "this kernel has no Landlock"
+		c.Why = noLandlock
 	} else {
 		if err := restrict(s, abi); err != nil {
 			return Confinement{}, fmt.Errorf("confine the command: %w", err)

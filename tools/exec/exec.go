@@ -338,3 +338,17 @@ func reportProgress(tell func(string), col *collector) (stop func()) {
 	}()
 	return func() { close(quit); <-done }
 }
+
+// Settings are the current settings of the executor.
+func (e *Executor) Settings() config.Sandbox { return e.c.Sandbox() }
+
+// Unconfined says why a command would not be confined now; "" when it would.
+func (e *Executor) Unconfined() string {
+	switch {
+	case e.c.Sandbox().Off:
+		return "the setting sandbox.off is on"
+	case e.c.kernel != nil && *e.c.kernel == 0, e.c.kernel == nil && landlockVersion() == 0:
+		return noLandlock
+	}
+	return ""
+}

@@ -36,7 +36,7 @@ func launch(_ string, s *spec, stdin []byte, out, outW *os.File) (*process, erro
 		return nil, fmt.Errorf("start %s: %w", s.Argv[0], err)
 	}
 	p := &process{out: out, done: make(chan struct{}), exited: make(chan struct{})}
-	p.confinement.Why = "this system has no Landlock"
+	p.confinement.Why = noLandlock
 	group := -cmd.Process.Pid
 	var once sync.Once
 	p.killing = func() {

@@ -58,7 +58,7 @@ func launch(_ string, s *spec, stdin []byte, out, outW *os.File) (*process, erro
 		return nil, err
 	}
 	p := &process{out: out, done: make(chan struct{}), exited: make(chan struct{})}
-	p.confinement.Why = "this system has no Landlock"
+	p.confinement.Why = noLandlock
 	var once sync.Once
 	end := func() { once.Do(func() { windows.TerminateJobObject(job, 1) }) }
 	p.killing, p.forget = end, end
