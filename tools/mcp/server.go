@@ -436,9 +436,14 @@ func (s *server) current(ctx context.Context) (*sdk.ClientSession, error) {
 // startWait is how long a call waits for a server that is being started again.
 const startWait = 5 * time.Second
 
+// currentTools are the tools to offer: also those of a server that is just being
+// started again, and none of one that does not start any more.
 func (s *server) currentTools() []chat.Tool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.state == failed || s.state == needsSignIn {
+		return nil
+	}
 	return s.tools
 }
 
