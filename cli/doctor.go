@@ -86,9 +86,13 @@ func (a *app) checks(ctx context.Context) []control.Check {
 	out = append(out, a.desktopChecks(ctx, env)...)
 	owner := a.ownerChecks(ctx)
 	for _, c := range out {
-		if !hasCheck(owner, c.Name) {
-			owner = append(owner, c)
+		if hasCheck(owner, c.Name) {
+			continue
 		}
+		if c.OK {
+			c.Advice = ""
+		}
+		owner = append(owner, c)
 	}
 	return owner
 }
