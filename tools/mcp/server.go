@@ -139,11 +139,11 @@ func (s *server) keep(settle func()) {
 				st = needsSignIn
 			}
 			s.set(st, nil, err.Error())
-			settle()
 			if !told || st == needsSignIn {
 				s.say("is not available: %v", err)
 				told = true
 			}
+			settle()
 			if st == needsSignIn {
 				if !s.pause(0) {
 					return
