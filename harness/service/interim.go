@@ -34,7 +34,7 @@ func (r interim) Resolve(_ context.Context, name string) (providers.Provider, pr
 }
 func (r interim) Models(context.Context) ([]providers.ModelInfo, error) { return builtin.Models(), nil }
 func (r interim) Ready(string) bool                                     { return true }
-func (r interim) Discover(context.Context) ([]control.Found, error)      { return nil, nil }
+func (r interim) Discover(context.Context) ([]control.Found, error)     { return nil, nil }
 
 // NewInterim is replaced.
 func NewInterim(s *Settings, _ config.Paths, _ *slog.Logger) Models { return Models{interim{s}} }

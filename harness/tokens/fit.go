@@ -12,7 +12,9 @@ type Fitter struct {
 	single func(string) bool
 	sc     scanner // with empty tables: only its walk is used
 
-	text, cjk []tally // by cell
+	texts     []fitText
+	byHash    map[uint32]*tally // words
+	text, cjk []tally           // by cell
 	other     tally
 	classSum  [classes]tally
 	hanOwn    tally
@@ -24,6 +26,12 @@ type Fitter struct {
 
 // tally is a sum of tokens over a number of runes.
 type tally struct{ tokens, runes float64 }
+
+// fitText is a text and where its tokens begin.
+type fitText struct {
+	text   string
+	starts []int32
+}
 
 type fitRow struct {
 	text string
@@ -49,8 +57,9 @@ const scaleRidge = 3
 // NewFitter returns a fitter for a family. single reports whether a text is one
 // token of its vocabulary.
 func NewFitter(family string, single func(string) bool) *Fitter {
-	f := &Fitter{family: family, single: single, text: make([]tally, tableSize), cjk: make([]tally, tableSize)}
+	f := &Fitter{family: family, single: single, byHash: make(map[uint32]*tally), text: make([]tally, tableSize), cjk: make([]tally, tableSize)}
 	f.sc.text, f.sc.cjk, f.sc.han = new([tableSize]uint8), new([tableSize]uint8), new(hanSet)
+	f.sc.words = new(wordTable)
 	if single != nil {
 		for r := rune(hanFirst); r <= hanLast; r++ {
 			if single(string(r)) {
@@ -68,23 +77,112 @@ func (f *Fitter) Add(text string, starts []int) {
 		f.rows = append(f.rows, fitRow{text, float64(len(starts))})
 		return
 	}
-	var none sums
-	f.sc.scan(text, &none, &counter{f: f, text: text, starts: starts})
+	short := make([]int32, len(starts))
+	for i, x := range starts {
+		short[i] = int32(x)
+	}
+	f.texts = append(f.texts, fitText{text, short})
+}
+
+// Frequent words get an average of their own.
+const (
+	wordMax = 20_000 // words; more than this crowd the table
+	wordMin = 6      // times a word must have been met
+)
+
+// pass walks over all texts.
+func (f *Fitter) pass(words bool) {
+	for _, t := range f.texts {
+		var none sums
+		f.sc.scan(t.text, &none, &counter{f: f, text: t.text, starts: t.starts, words: words})
+	}
+}
+
+// chooseWords fills the table of frequent words.
+func (f *Fitter) chooseWords() {
+	type word struct {
+		hash uint32
+		*tally
+	}
+	var all []word
+	for h, t := range f.byHash {
+		if t.runes >= wordMin {
+			all = append(all, word{h, t})
+		}
+	}
+	sort.Slice(all, func(i, j int) bool {
+		return all[i].runes > all[j].runes || all[i].runes == all[j].runes && all[i].hash < all[j].hash
+	})
+	n := 0
+	for _, w := range all {
+		if n == wordMax {
+			break
+		}
+		if f.sc.words.put(w.hash, code(w.tokens/w.runes)) {
+			n++
+		}
+	}
+}
+
+// code is an average as a cell holds it.
+func code(avg float64) uint8 {
+	return uint8(clamp(math.Round(math.Sqrt(avg*unit)), 0, unseen-1))
 }
 
 // counter attributes each token to the rune in which it begins.
 type counter struct {
 	f      *Fitter
 	text   string
-	starts []int
+	starts []int32
 	next   int
+	words  bool // the first pass, over words only
+	// held are the visits of the word at hand: they count only where the word is
+	// not a frequent one.
+	held []visit
+}
+
+type visit struct {
+	c      class
+	cell   uint32
+	tokens float64
+}
+
+func (c *counter) word(cls class, hash uint32, _, _ int) {
+	sum := 0.0
+	for _, v := range c.held {
+		sum += v.tokens
+	}
+	if c.words {
+		t := c.f.byHash[hash]
+		if t == nil {
+			t = new(tally)
+			c.f.byHash[hash] = t
+		}
+		t.tokens += sum
+		t.runes++
+	} else if c.f.sc.words.value(hash) == unseen {
+		for _, v := range c.held {
+			for _, t := range []*tally{&c.f.text[v.cell], &c.f.classSum[v.c]} {
+				t.tokens += v.tokens
+				t.runes++
+			}
+		}
+	}
+	c.held = c.held[:0]
 }
 
 func (c *counter) visit(cls class, cjk bool, cell uint32, from, to, n int) {
 	tokens := 0.0
-	for c.next < len(c.starts) && c.starts[c.next] < to {
+	for c.next < len(c.starts) && int(c.starts[c.next]) < to {
 		tokens++
 		c.next++
+	}
+	if cls <= classLetter { // a word ends these visits
+		c.held = append(c.held, visit{cls, cell, tokens})
+		return
+	}
+	if c.words {
+		return
 	}
 	add := func(t *tally) {
 		t.tokens += tokens
@@ -120,6 +218,9 @@ const (
 
 // Weights fits what was gathered.
 func (f *Fitter) Weights() *Weights {
+	f.pass(true)
+	f.chooseWords()
+	f.pass(false)
 	w := &Weights{Format: Format, Family: f.family, Scale: map[string]float64{}, Flat: map[string]float64{}}
 	rareText, rareCJK := rare(f.text), rare(f.cjk)
 	var flat [classes]float64
@@ -152,6 +253,7 @@ func (f *Fitter) Weights() *Weights {
 	}
 	w.HanSplit = round4(w.HanSplit)
 	w.Text, w.CJK, w.Han = pack(cells(f.text, rareText)), pack(cells(f.cjk, rareCJK)), pack(f.sc.han[:])
+	w.Words = pack(f.sc.words[:])
 	f.fitScales(w)
 	return w
 }
@@ -172,13 +274,14 @@ func rare(cells []tally) float64 {
 	return t.tokens / t.runes
 }
 
+// cells are the averages of contexts as a table holds them.
 func cells(in []tally, rare float64) []byte {
 	out := make([]byte, len(in))
 	for i, c := range in {
 		out[i] = unseen
 		if c.runes >= minMet {
 			avg := (c.tokens + rare*shrink) / (c.runes + shrink)
-			out[i] = uint8(clamp(math.Round(math.Sqrt(avg*unit)), 0, unseen-1))
+			out[i] = code(avg)
 		}
 	}
 	return out

@@ -80,6 +80,7 @@ type scanner struct {
 	// hanSplit is flat for Han characters that are no token of their own.
 	hanSplit uint64
 	han      *hanSet
+	words    *wordTable
 }
 
 // sums are tokens by class in 1/unit.
@@ -88,6 +89,8 @@ type sums [classes]uint64
 // visitor is told each rune's place and context while calibrating; nil costs
 // the scan one predictable branch a rune.
 type visitor interface {
+	// word is told after the letters of a word that they were one, by its hash.
+	word(c class, hash uint32, from, to int)
 	// visit names the bytes [from, to) and the table cell that stands for them;
 	// n is how many times the cell counts (blocks of a long run).
 	visit(c class, cjk bool, cell uint32, from, to, n int)
@@ -108,24 +111,16 @@ func (sc *scanner) value(c class, at uint32) uint64 {
 func (sc *scanner) scan(s string, out *sums, see visitor) {
 	pre2, prev := uint32(codeStart), uint32(codeStart)
 	digits := uint32(0)
-	var acc uint64 // of classLatin, the hot class
 	for i := 0; i < len(s); {
 		c := s[i]
 		k := kinds[c]
-		if k == kindLetter {
-			digits = 0
-			at := cell(pre2, prev, uint32(c))
-			if v := uint64(sc.text[at]); v != unseen {
-				acc += v * v
-			} else {
-				acc += sc.flat[classLatin]
+		if k == kindLetter || k == kindHigh {
+			if n, last, before := sc.word(s[i:], i, pre2, prev, out, see); n > 0 {
+				digits = 0
+				pre2, prev = before, last
+				i += n
+				continue
 			}
-			if see != nil {
-				see.visit(classLatin, false, at, i, i+1, 1)
-			}
-			pre2, prev = prev, uint32(c)
-			i++
-			continue
 		}
 		if k == kindDigit {
 			cur := codeDigit + digits
@@ -247,7 +242,67 @@ func (sc *scanner) scan(s string, out *sums, see visitor) {
 		pre2, prev = prev, cur
 		i += n
 	}
-	out[classLatin] += acc
+}
+
+// word counts the letters from the start of s on: a run of letters, ended also
+// where a capital follows a small letter. A frequent word has its own average;
+// others are the sum over their letters. It returns the length and the last two
+// runes; 0 where s does not begin with a letter of a known alphabet.
+func (sc *scanner) word(s string, offset int, pre2, prev uint32, out *sums, see visitor) (n int, last, before uint32) {
+	cls := classLatin
+	hash := uint32(wordSeed)
+	if prev == ' ' {
+		hash = wordSeedSpace
+	}
+	var acc uint64
+	small := false
+	i := 0
+	for i < len(s) {
+		cur, size := uint32(s[i]), 1
+		c := classLatin
+		if cur < utf8.RuneSelf {
+			if kinds[cur] != kindLetter {
+				break
+			}
+			if cur >= 'a' {
+				small = true
+			} else if small {
+				break
+			}
+		} else {
+			r, n := utf8.DecodeRuneInString(s[i:])
+			if c = classOf(r); c > classLetter {
+				break
+			}
+			cur, size = uint32(r), n
+		}
+		if i == 0 {
+			cls = c
+		}
+		at := cell(pre2, prev, cur)
+		if v := uint64(sc.text[at]); v != unseen {
+			acc += v * v
+		} else {
+			acc += sc.flat[c]
+		}
+		if see != nil {
+			see.visit(c, false, at, offset+i, offset+i+size, 1)
+		}
+		hash = (hash ^ cur) * wordPrime
+		pre2, prev = prev, cur
+		i += size
+	}
+	if i == 0 {
+		return 0, 0, 0
+	}
+	if v := sc.words.value(hash); v != unseen {
+		acc = v * v
+	}
+	if see != nil {
+		see.word(cls, hash, offset, offset+i)
+	}
+	out[cls] += acc
+	return i, prev, pre2
 }
 
 // run counts n equal bytes from i on, in whole blocks and a rest.

@@ -36,6 +36,8 @@ type Weights struct {
 	Han  string `json:"han,omitempty"`
 	Text string `json:"text,omitempty"`
 	CJK  string `json:"cjk,omitempty"`
+	// Words is the table of frequent words.
+	Words string `json:"words,omitempty"`
 	// Report holds the errors on held-out text, for people.
 	Report map[string]Errors `json:"report,omitempty"`
 }
@@ -100,11 +102,12 @@ func build(w *Weights, data []byte) (*Estimator, error) {
 	}
 	e.sc.hanSplit = uint64(math.Round(w.HanSplit * unit))
 	e.sc.text, e.sc.cjk, e.sc.han = new([tableSize]uint8), new([tableSize]uint8), new(hanSet)
+	e.sc.words = new(wordTable)
 	for _, t := range []struct {
 		packed string
 		into   []byte
 		empty  byte
-	}{{w.Text, e.sc.text[:], unseen}, {w.CJK, e.sc.cjk[:], unseen}, {w.Han, e.sc.han[:], 0}} {
+	}{{w.Text, e.sc.text[:], unseen}, {w.CJK, e.sc.cjk[:], unseen}, {w.Han, e.sc.han[:], 0}, {w.Words, e.sc.words[:], 0}} {
 		if err := unpack(t.packed, t.into, t.empty); err != nil {
 			return nil, err
 		}
