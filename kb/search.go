@@ -88,37 +88,43 @@ func (b *Base) passes(ctx context.Context, query string, keywordWeight, vectorWe
 		keywordWeight = 1
 	}
 	if keywordWeight > 0 {
-		ids, err := b.keywordPass(ctx, query)
+		ids, named, err := b.keywordPass(ctx, query)
 		if err != nil {
 			return nil, err
 		}
 		ps = append(ps, fuse.Pass{Name: fuse.Keyword, Weight: keywordWeight, IDs: ids})
+		if named && len(ps) == 2 && ps[0].Weight > ps[1].Weight {
+			// An exact string finds what it names: with the usual weights sixty
+			// passages that are merely similar would stand before it.
+			ps[0].Weight, ps[1].Weight = ps[1].Weight, ps[0].Weight
+		}
 	}
 	return ps, nil
 }
 
 // keywordPass ranks by BM25 and looks at the candidates again for neighbours and
-// exact strings.
-func (b *Base) keywordPass(ctx context.Context, query string) ([]uint32, error) {
+// exact strings. named says that some hold literally what the query names: all
+// of it, a quoted part, or a word that is written as a name.
+func (b *Base) keywordPass(ctx context.Context, query string) (ids []uint32, named bool, err error) {
 	stats, err := b.be.Stats(ctx)
 	if err != nil || stats.Chunks == 0 {
-		return nil, err
+		return nil, false, err
 	}
 	groups := segment.Query(query, languages(stats))
 	hits, err := b.be.Keywords(ctx, groups, fuse.Pool)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if m := phrase.New(query); !m.Empty() {
-		if hits, err = b.rescore(ctx, m, hits); err != nil {
-			return nil, err
+		if named, err = b.rescore(ctx, m, hits); err != nil {
+			return nil, false, err
 		}
 	}
-	ids := make([]uint32, len(hits))
+	ids = make([]uint32, len(hits))
 	for i, h := range hits {
 		ids[i] = h.ID
 	}
-	return ids, nil
+	return ids, named, nil
 }
 
 // languages of an index, the most frequent first.
@@ -133,7 +139,8 @@ func languages(s backend.Stats) []segment.Lang {
 	return ls
 }
 
-func (b *Base) rescore(ctx context.Context, m *phrase.Matcher, hits []backend.Hit) ([]backend.Hit, error) {
+// rescore orders the hits anew by what they hold literally.
+func (b *Base) rescore(ctx context.Context, m *phrase.Matcher, hits []backend.Hit) (named bool, err error) {
 	ids := make([]uint32, len(hits))
 	at := make(map[uint32]int, len(hits))
 	for i, h := range hits {
@@ -141,14 +148,15 @@ func (b *Base) rescore(ctx context.Context, m *phrase.Matcher, hits []backend.Hi
 	}
 	chunks, err := b.be.Chunks(ctx, ids)
 	if err != nil {
-		return nil, err
+		return false, err
 	}
 	for i := range chunks {
-		pairs, exact := m.Score(chunks[i].Text)
+		pairs, exact, name := m.Score(chunks[i].Text)
+		named = named || exact > 0 || name
 		hits[at[chunks[i].ID]].Score *= 1 + pairWeight*pairs + exactWeight*exact
 	}
 	slices.SortStableFunc(hits, func(a, b backend.Hit) int { return cmp.Compare(b.Score, a.Score) })
-	return hits, nil
+	return named, nil
 }
 
 // vectorPass ranks by cosine. ran is false when there is nothing to rank with:

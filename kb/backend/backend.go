@@ -142,7 +142,8 @@ type Backend interface {
 	// DeleteRoot forgets the root itself, not its documents.
 	DeleteRoot(ctx context.Context, path string) error
 
-	// Keywords ranks by BM25 and returns the best k, ties by id.
+	// Keywords ranks by BM25 and returns the best k, ties by id, with scores as
+	// [bm25.Search] gives them.
 	Keywords(ctx context.Context, groups []segment.Group, k int) ([]Hit, error)
 
 	// Vectors live in sets, one for each model and dimension; see [SetName].

@@ -59,14 +59,19 @@ func Frequency(segs []Segment, term string) int {
 }
 
 // Search returns the best k documents, best first, ties by id. It is exact:
-// every document that holds a term is scored.
+// every document that holds a term is scored. Scores are divided by the sum of
+// the terms' inverse document frequencies, those that occur nowhere included: an
+// average document that holds each term once has about 1.
 func Search(segs []Segment, stats Stats, terms []Term, k int) []Hit {
 	if stats.Docs == 0 || k <= 0 {
 		return nil
 	}
-	fs := lookUp(segs, stats, terms)
+	fs, sum := lookUp(segs, stats, terms)
 	if len(fs) == 0 {
 		return nil
+	}
+	for i := range fs {
+		fs[i].idf /= sum
 	}
 	avg := max(float64(stats.Terms)/float64(stats.Docs), 1)
 	top := topK{k: k}
@@ -76,9 +81,9 @@ func Search(segs []Segment, stats Stats, terms []Term, k int) []Hit {
 	return top.sorted()
 }
 
-// lookUp finds the postings of the terms and drops those that occur nowhere.
-func lookUp(segs []Segment, stats Stats, terms []Term) []found {
-	var fs []found
+// lookUp finds the postings of the terms and drops those that occur nowhere. sum
+// is of all inverse document frequencies.
+func lookUp(segs []Segment, stats Stats, terms []Term) (fs []found, sum float64) {
 	for _, t := range terms {
 		f := found{lists: make([][]postings, len(segs))}
 		for i, s := range segs {
@@ -89,18 +94,18 @@ func lookUp(segs []Segment, stats Stats, terms []Term) []found {
 				}
 			}
 		}
-		if f.df == 0 {
-			continue
-		}
 		n, df := float64(stats.Docs), math.Min(float64(f.df), float64(stats.Docs))
 		f.idf = t.Weight * math.Log(1+(n-df+0.5)/(df+0.5))
-		fs = append(fs, f)
+		sum += f.idf
+		if f.df > 0 {
+			fs = append(fs, f)
+		}
 	}
 	if len(fs) > maxTerms {
 		slices.SortStableFunc(fs, func(a, b found) int { return cmp.Compare(a.df, b.df) })
 		fs = fs[:maxTerms]
 	}
-	return fs
+	return fs, sum
 }
 
 // scratch is the working memory of one search.

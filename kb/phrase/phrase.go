@@ -22,6 +22,7 @@ const cjkRun = 3
 type Matcher struct {
 	pairs []string // folded strings of neighbours
 	exact []needle // strings that count as the thing named
+	names []needle // words written as names
 }
 
 // needle is a folded string, and its words for a cheaper look.
@@ -36,6 +37,9 @@ func New(query string) *Matcher {
 	}
 	if utf8.RuneCountInString(query) <= maxExact {
 		m.exact = appendNeedle(m.exact, query)
+	}
+	for _, n := range segment.Names(query) {
+		m.names = appendNeedle(m.names, n)
 	}
 	words := split(segment.FoldWords(query))
 	for i := 0; i+1 < len(words) && len(m.pairs) < maxPairs; i++ {
@@ -56,24 +60,31 @@ func New(query string) *Matcher {
 const maxExact = 200
 
 // Empty reports whether there is nothing to look for.
-func (m *Matcher) Empty() bool { return len(m.pairs) == 0 && len(m.exact) == 0 }
+func (m *Matcher) Empty() bool { return len(m.pairs) == 0 && len(m.exact) == 0 && len(m.names) == 0 }
 
-// Score returns the share of neighbours that the text holds side by side, and
-// the share of exact strings that it holds.
-func (m *Matcher) Score(text string) (pairs, exact float64) {
+// Score returns the share of neighbours that the text holds side by side, the
+// share of exact strings that it holds, and whether it holds one of the names.
+func (m *Matcher) Score(text string) (pairs, exact float64, name bool) {
 	if m.Empty() {
-		return 0, 0
+		return 0, 0, false
 	}
 	words := " " + segment.FoldWords(text)
-	n, literal := 0, ""
-	for _, e := range m.exact {
+	literal := ""
+	holds := func(e needle) bool {
 		if !strings.Contains(words, e.words) {
-			continue // the cheap look: its words do not stand there in this order
+			return false // the cheap look: its words do not stand there in this order
 		}
 		if literal == "" {
 			literal = segment.Fold(text)
 		}
-		if strings.Contains(literal, e.text) {
+		return strings.Contains(literal, e.text)
+	}
+	for _, e := range m.names {
+		name = name || holds(e)
+	}
+	n := 0
+	for _, e := range m.exact {
+		if holds(e) {
 			n++
 		}
 	}
@@ -89,7 +100,7 @@ func (m *Matcher) Score(text string) (pairs, exact float64) {
 	if len(m.pairs) > 0 {
 		pairs = float64(n) / float64(len(m.pairs))
 	}
-	return pairs, exact
+	return pairs, exact, name
 }
 
 func appendNeedle(list []needle, s string) []needle {

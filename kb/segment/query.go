@@ -1,5 +1,11 @@
 package segment
 
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
 // A Group is what one word of a query looks for: any of its variants. The
 // variants are the stems of the word in the languages of the index, and count
 // as one word when it comes to how rare it is.
@@ -58,4 +64,40 @@ func appendNew(vs []string, v string) []string {
 		}
 	}
 	return append(vs, v)
+}
+
+// Names returns the words of a query that are written as names are: with a sign
+// inside, in mixed case, or with digits among letters.
+func Names(query string) []string {
+	var out []string
+	for f := range strings.FieldsSeq(query) {
+		f = strings.TrimFunc(f, func(r rune) bool { return strings.ContainsRune("\"'`()[]{}<>,;:.!?“”„«»。，？！", r) })
+		if utf8.RuneCountInString(f) >= minNameRunes && isName(f) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// minNameRunes keeps "e.g" and "I'm" from counting as names.
+const minNameRunes = 4
+
+func isName(w string) bool {
+	var lowers, uppers, digits, signs, inside int
+	for i, r := range w {
+		switch {
+		case unicode.IsLower(r):
+			lowers++
+		case unicode.IsUpper(r):
+			uppers++
+			if i > 0 {
+				inside++
+			}
+		case unicode.IsDigit(r):
+			digits++
+		case strings.ContainsRune("._/\\:@#+", r):
+			signs++
+		}
+	}
+	return lowers+uppers > 0 && (signs > 0 || digits > 0) || lowers > 0 && inside > 0
 }

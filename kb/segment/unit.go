@@ -127,6 +127,10 @@ func trimPossessive(s string) string {
 // splitWord emits the parts of a word that changes case or mixes letters with
 // digits, and the word itself.
 func splitWord(w string, emit func(term)) {
+	if switches(w) > maxSwitches {
+		emit(term{lower(w), false})
+		return
+	}
 	parts, start := 0, 0
 	var prev, prev2 rune
 	prevAt := 0
@@ -155,6 +159,20 @@ func splitWord(w string, emit func(term)) {
 		return
 	}
 	emitPart(w, emit)
+}
+
+// maxSwitches between letters and digits are what names have ("h264", "utf8mb4");
+// more are a hash or a key, whose parts mean nothing.
+const maxSwitches = 4
+
+func switches(w string) int {
+	n := 0
+	for i := 1; i < len(w); i++ {
+		if (w[i] >= '0' && w[i] <= '9') != (w[i-1] >= '0' && w[i-1] <= '9') {
+			n++
+		}
+	}
+	return n
 }
 
 func emitPart(p string, emit func(term)) {
