@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
 	"syscall"
 
 	"gopkg.in/natefinch/lumberjack.v2"
@@ -27,6 +28,7 @@ import (
 	"perch/harness/memory"
 	"perch/harness/permission"
 	"perch/harness/service"
+	"perch/harness/snapshot"
 	"perch/harness/tokens"
 	"perch/kb"
 	"perch/kb/extract"
@@ -161,7 +163,11 @@ func open(ctx context.Context, paths config.Paths) (p *parts, err error) {
 	if err := tokens.LoadUser(paths.Calibration()); err != nil {
 		log.Warn("own weights were not read", "error", err.Error())
 	}
-	models := service.NewInterim(settings, paths, log)
+	var perch *hub.Hub
+	models, err := service.NewModels(settings.Get, nil, func() { perch.StateChanged() })
+	if err != nil {
+		return nil, err
+	}
 	secret := places.New(home(), paths.Data, filepath.Dir(paths.ConfigFile), paths.Runtime)
 	executor := exec.New(exec.Config{Sandbox: func() config.Sandbox { return settings.Get().Sandbox }, Places: secret})
 	p.onClose(executor.Close)
@@ -170,8 +176,10 @@ func open(ctx context.Context, paths config.Paths) (p *parts, err error) {
 	if err != nil {
 		return nil, err
 	}
-	var perch *hub.Hub
-	var icon *tray.Tray
+	copies, err := snapshot.Open(filepath.Join(paths.Data, "undo"))
+	if err != nil {
+		return nil, err
+	}
 	knowledge, err := kb.Open(kb.Options{
 		Path: paths.KnowledgeDB(), Config: func() config.KB { return settings.Get().KB },
 		Notice:  func(line string) { perch.Problem(line) },
@@ -181,7 +189,7 @@ func open(ctx context.Context, paths config.Paths) (p *parts, err error) {
 		return nil, err
 	}
 	p.onClose(func() { knowledge.Close() })
-	icon = tray.New(tray.Options{
+	icon := tray.New(tray.Options{
 		Watch:  func(ctx context.Context, send func(control.State) error) error { return p.owner.WatchState(ctx, send) },
 		Config: settings.Get, Quit: func() { p.owner.Quit(ctx) },
 		Changed: func() { perch.StateChanged() }, Log: log,
@@ -199,10 +207,10 @@ func open(ctx context.Context, paths config.Paths) (p *parts, err error) {
 	p.onClose(kit.Close)
 	ratios := service.NewRatios(db)
 	perch = hub.New(hub.Options{
-		Store: db, Config: settings.Get, Log: log, CanAsk: icon.CanAsk,
-		Environ: cli.ToolEnviron,
+		Store: db, Config: settings.Get, Revert: copies, Log: log, CanAsk: icon.CanAsk,
+		NeedKey: models.NeedKey, WithKeys: service.WithKeys, Model: models.Default, Environ: cli.ToolEnviron,
 		Runner: harness.Options{
-			Models: models, Validate: tools.Validate, Permissions: book,
+			Models: models, Validate: tools.Validate, Permissions: book, Snapshots: copies,
 			Estimator: func(m providers.ModelInfo) harness.Estimator { return tokens.ForModel(m.String()) },
 			Tools:     kit.Tools, Skills: kit.Skills, Memory: mem.Section,
 			SpoolDir: box.SpoolIn(paths.Spool()), Ratio: ratios.Factor, Learn: ratios.Learn,
@@ -218,7 +226,7 @@ func open(ctx context.Context, paths config.Paths) (p *parts, err error) {
 		Busy:   []func() bool{icon.Busy, knowledge.Busy, func() bool { return len(executor.Jobs("")) > 0 }},
 		Trim:   perch.Trim,
 	})
-	settings.OnChange(func(config.Config) { icon.Reload(); perch.StateChanged() })
+	settings.OnChange(func(config.Config) { icon.Reload(); models.Reload(); perch.StateChanged() })
 	go settings.Watch(ctx)
 	p.server, err = control.NewServer(control.Options{
 		Paths: paths, Version: thisVersion(), Tray: p.owner.Tray, Log: func(line string) { log.Warn(line) },

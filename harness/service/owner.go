@@ -17,7 +17,7 @@ import (
 const idleAfter = 30 * time.Second
 
 // idleEvery is how often a detached owner looks whether it is still needed.
-const idleEvery = time.Second
+const idleEvery = 5 * time.Second
 
 // OwnerOptions are what an owner works with.
 type OwnerOptions struct {
@@ -30,11 +30,14 @@ type OwnerOptions struct {
 	// Busy are further reasons to stay alive: indexing, sign-in, background
 	// children, an owned selection.
 	Busy []func() bool
+	// Mistake is what is wrong with the settings, nil when all is well.
+	Mistake func() error
 	// Checks are the owner's own findings for the doctor.
 	Checks []func(ctx context.Context) control.Check
 	// FirstStart reports whether no model is connected yet.
 	FirstStart func() bool
-	// Trim lets go of memory that only serves speed; called when idle.
+	// Trim lets go of memory that only serves speed; called after a while without
+	// work.
 	Trim func()
 }
 
@@ -117,15 +120,22 @@ func (w *Owner) Linger(ctx context.Context) {
 		w.mu.Lock()
 		idle := time.Since(w.last)
 		w.mu.Unlock()
-		if idle >= idleAfter {
+		if idle < idleAfter {
+			continue
+		}
+		if !w.Tray() {
 			w.Quit(ctx)
 			return
 		}
+		if w.o.Trim != nil {
+			w.o.Trim()
+		}
+		w.Touch()
 	}
 }
 
 func (w *Owner) busy() bool {
-	if w.Tray() || w.o.Hub.Busy() {
+	if w.o.Hub.Busy() {
 		return true
 	}
 	for _, b := range w.o.Busy {
@@ -145,6 +155,11 @@ func (w *Owner) State(ctx context.Context) (control.State, error) {
 	s.Tray = w.Tray()
 	if w.o.Hotkey != nil {
 		s.Hotkey = w.o.Hotkey()
+	}
+	if w.o.Mistake != nil {
+		if err := w.o.Mistake(); err != nil {
+			s.Problems = append(s.Problems, err.Error())
+		}
 	}
 	if w.o.FirstStart != nil {
 		s.FirstStart = w.o.FirstStart()
