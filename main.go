@@ -222,9 +222,11 @@ func open(ctx context.Context, paths config.Paths) (p *parts, err error) {
 	})
 	p.owner = service.NewOwner(service.OwnerOptions{
 		Hub: perch, StartTray: func(_ context.Context, env control.DesktopEnv) error { return icon.Start(env) },
-		Hotkey: func() control.HotkeyState { return icon.Status().Hotkey },
-		Busy:   []func() bool{icon.Busy, knowledge.Busy, func() bool { return len(executor.Jobs("")) > 0 }},
-		Trim:   perch.Trim,
+		Hotkey:  func() control.HotkeyState { return icon.Status().Hotkey },
+		Busy:    []func() bool{icon.Busy, knowledge.Busy, func() bool { return len(executor.Jobs("")) > 0 }},
+		Mistake: settings.Mistake, FirstStart: models.FirstStart,
+		Checks: []func(context.Context) control.Check{models.Check},
+		Trim:   func() { perch.Trim(); debug.FreeOSMemory() },
 	})
 	settings.OnChange(func(config.Config) { icon.Reload(); models.Reload(); perch.StateChanged() })
 	go settings.Watch(ctx)
