@@ -191,7 +191,9 @@ func finish(name string, f format, read func() (Document, error)) (d Document, e
 	if strings.TrimSpace(d.Text) == "" {
 		return Document{}, noText(f.kind)
 	}
-	d.Kind = f.kind
+	if d.Kind == "" { // a reader of archives has set that of the document inside
+		d.Kind = f.kind
+	}
 	if d.Title = strings.Join(strings.Fields(d.Title), " "); d.Title == "" {
 		d.Title = filepath.Base(name)
 	}
