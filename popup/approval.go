@@ -95,7 +95,7 @@ func (a *approval) set(q *chat.Permission) {
 		a.opened.Stop()
 	}
 	a.opened = time.AfterFunc(answerDelay, func() {
-		fyne.Do(func() {
+		a.p.post(func() {
 			if a.q == q {
 				for _, b := range a.buttons {
 					b.setOff(false)

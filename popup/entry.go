@@ -26,6 +26,7 @@ type keys struct {
 	copyOut  func() bool // copies what is selected in the conversation
 	paste    func(insert func(string))
 	changed  func(string)
+	post     func(func()) // runs on the window's thread
 }
 
 // imeBurst is the time in which a character beyond ASCII and an Enter count as
@@ -177,7 +178,7 @@ func (e *entry) enter() {
 		e.sending.Stop()
 	}
 	e.sending = time.AfterFunc(imeBurst, func() {
-		fyne.Do(func() {
+		e.keys.post(func() {
 			e.sending = nil
 			e.keys.send(e.Text)
 		})

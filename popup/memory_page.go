@@ -142,7 +142,7 @@ func (u *ui) showKnowledge() {
 	}
 	add := func(path string) {
 		do(p, func(ctx context.Context) (control.KBStatus, error) {
-			return p.svc.Knowledge.KBAdd(ctx, []string{path}, func(s control.KBStatus) { fyne.Do(func() { show(s) }) })
+			return p.svc.Knowledge.KBAdd(ctx, []string{path}, func(s control.KBStatus) { p.post(func() { show(s) }) })
 		}, func(s control.KBStatus, err error) {
 			if err != nil {
 				p.fail(err)

@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"fyne.io/fyne/v2"
-
 	"perch/control"
 	"perch/popup/popuptest"
 )
@@ -47,9 +45,9 @@ func TakePictures(ctx context.Context, p *Popup, b *popuptest.Backend, dir strin
 		{"context", func() { p.ui.showContext() }},
 	}
 	for _, variant := range []string{"light", "dark"} {
-		fyne.DoAndWait(func() { p.setTheme(variant, 1) })
+		p.postWait(func() { p.setTheme(variant, 1) })
 		for _, s := range states {
-			fyne.DoAndWait(func() {
+			p.postWait(func() {
 				p.ui.closePage()
 				p.stop()
 				s.set()
@@ -60,7 +58,7 @@ func TakePictures(ctx context.Context, p *Popup, b *popuptest.Backend, dir strin
 			case <-time.After(pictureSettle):
 			}
 			var handle uintptr
-			fyne.DoAndWait(func() { handle = p.handle() })
+			p.postWait(func() { handle = p.handle() })
 			img, err := p.desk.Picture(handle)
 			if err != nil {
 				return err

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"fyne.io/fyne/v2"
-	"fyne.io/fyne/v2/theme"
 
 	"perch/assets"
 	"perch/chat"
@@ -44,6 +43,9 @@ type Options struct {
 	StateFile string
 	// OpenURL opens a link outside; nil uses the toolkit.
 	OpenURL func(string) error
+	// Post runs a function on the window's thread and, with wait, waits for it;
+	// nil is the toolkit's own way.
+	Post func(f func(), wait bool)
 	// Ended is called on the window's thread when the popup ends.
 	Ended func()
 }
@@ -94,6 +96,15 @@ func New(o Options) *Popup {
 	if o.Texts == nil {
 		o.Texts = assets.NewTexts("")
 	}
+	if o.Post == nil {
+		o.Post = func(f func(), wait bool) {
+			if wait {
+				fyne.DoAndWait(f)
+				return
+			}
+			fyne.Do(f)
+		}
+	}
 	if o.Desk == nil {
 		o.Desk = place.None{}
 	}
@@ -119,7 +130,7 @@ func (p *Popup) Run(ctx context.Context) {
 	p.attach()
 	p.cancel()
 	p.wg.Wait()
-	fyne.DoAndWait(func() {
+	p.postWait(func() {
 		if p.unwatch != nil {
 			p.unwatch()
 		}
@@ -152,7 +163,7 @@ func do[T any](p *Popup, f func(ctx context.Context) (T, error), then func(T, er
 		if ctx.Err() != nil {
 			return
 		}
-		fyne.Do(func() { then(v, err) })
+		p.post(func() { then(v, err) })
 	})
 }
 
@@ -198,7 +209,7 @@ func (p *Popup) attach() {
 	for p.ctx.Err() == nil {
 		err := p.svc.Front.Attach(p.ctx, p.opt.Display, p.opt.PID, func(c control.FrontCommand) error {
 			lost = time.Time{}
-			fyne.Do(func() { p.command(c) })
+			p.post(func() { p.command(c) })
 			return nil
 		})
 		if p.ctx.Err() != nil {
@@ -225,7 +236,7 @@ func (p *Popup) watchState(ctx context.Context) {
 	}
 	for ctx.Err() == nil {
 		_ = p.svc.Owner.WatchState(ctx, func(s control.State) error {
-			fyne.Do(func() { p.takeState(s) })
+			p.post(func() { p.takeState(s) })
 			return nil
 		})
 		select {
@@ -279,7 +290,7 @@ func (p *Popup) loadSettings(ctx context.Context) {
 	if err := json.Unmarshal(raw, &s.raw); err != nil {
 		return
 	}
-	fyne.Do(func() { p.applySettings(s) })
+	p.post(func() { p.applySettings(s) })
 }
 
 // applySettings takes settings over; a change of look redraws everything.
@@ -303,7 +314,8 @@ func (p *Popup) setTheme(variant string, scale float32) {
 	p.ui.restyle()
 }
 
-// systemDark reports whether the desktop prefers dark, for tests.
-func systemDark(a fyne.App) bool { return a.Settings().ThemeVariant() == theme.VariantDark }
+func (p *Popup) post(f func()) { p.opt.Post(f, false) }
+
+func (p *Popup) postWait(f func()) { p.opt.Post(f, true) }
 
 func (p *Popup) t(id string, args ...any) string { return p.texts.T(id, args...) }

@@ -183,7 +183,7 @@ func (u *ui) showProvider(name string) {
 func (p *Popup) login(provider string, line *caption, then func()) {
 	do(p, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, p.svc.Auth.Login(ctx, provider, false, func(s control.LoginStep) error {
-			fyne.Do(func() {
+			p.post(func() {
 				if s.URL != "" {
 					line.set(strings.TrimSpace(s.Text+" "+s.Code+" "+s.URL), look.Accent)
 					p.openLink(s.URL)

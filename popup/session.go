@@ -5,8 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"fyne.io/fyne/v2"
-
 	"perch/chat"
 	"perch/control"
 	"perch/popup/transcript"
@@ -28,6 +26,7 @@ func (p *Popup) open(id string) {
 		p.unwatch = nil
 	}
 	p.session, p.info, p.model = id, control.SessionInfo{}, ""
+	p.reportState()
 	p.chips = nil
 	p.tr = transcript.New()
 	p.view.Clear()
@@ -162,7 +161,7 @@ func (p *Popup) send(text string) {
 				return control.AskReply{}, err
 			}
 			session = info.ID
-			fyne.DoAndWait(func() { p.adopt(info) })
+			p.postWait(func() { p.adopt(info) })
 		}
 		return p.svc.Runs.Ask(ctx, session, ask)
 	}, func(r control.AskReply, err error) {
@@ -186,6 +185,7 @@ func (p *Popup) send(text string) {
 // adopt takes over the session that was made for the first message.
 func (p *Popup) adopt(info control.SessionInfo) {
 	p.session, p.info = info.ID, info
+	p.reportState() // the owner notifies about every session but this one
 	p.watch(info.ID)
 }
 
@@ -246,7 +246,7 @@ func (p *Popup) typed() {
 	if p.draft != nil {
 		p.draft.Stop()
 	}
-	p.draft = time.AfterFunc(draftPause, func() { fyne.Do(p.saveDraft) })
+	p.draft = time.AfterFunc(draftPause, func() { p.post(p.saveDraft) })
 	p.ui.typed()
 }
 

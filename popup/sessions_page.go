@@ -42,7 +42,7 @@ func (u *ui) showSessions() {
 			wait.Stop()
 		}
 		const pause = 120 * time.Millisecond // between keys of somebody who types fast
-		wait = time.AfterFunc(pause, func() { fyne.Do(func() { load(text) }) })
+		wait = time.AfterFunc(pause, func() { p.post(func() { load(text) }) })
 	}
 	k.take = func(c choice) {
 		u.closePage()
@@ -242,7 +242,7 @@ func (u *ui) offerUndo(text string, undo func()) {
 	u.queue.Refresh()
 	u.column.Refresh()
 	time.AfterFunc(undoTime, func() {
-		fyne.Do(func() {
+		u.p.post(func() {
 			if len(u.queue.Objects) == 1 && u.queue.Objects[0] == row {
 				clear()
 			}

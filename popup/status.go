@@ -60,7 +60,7 @@ func (s *status) say(text string, isError bool) {
 		s.over.Stop()
 	}
 	if !isError {
-		s.over = time.AfterFunc(noticeTime, func() { fyne.Do(func() { s.text = ""; s.refresh() }) })
+		s.over = time.AfterFunc(noticeTime, func() { s.p.post(func() { s.text = ""; s.refresh() }) })
 	}
 	s.refresh()
 }

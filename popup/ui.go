@@ -72,6 +72,7 @@ func newUI(p *Popup) *ui {
 		},
 		paste:   p.paste,
 		changed: func(string) { p.typed() },
+		post:    p.post,
 	})
 	u.attach = newIcon("plus", func() string { return p.t("popup.tip.attach") }, u.hint, u.attachMenu)
 	u.sendBtn = newIcon("send", func() string { return p.t("popup.tip.send") }, u.hint, func() {

@@ -5,8 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"fyne.io/fyne/v2"
-
 	"perch/chat"
 	"perch/control"
 	"perch/popup/transcript"
@@ -24,25 +22,27 @@ type coalescer struct {
 	last    time.Time
 	closed  bool
 	deliver func([]control.Frame)
+	post    func(func())
 }
 
 func (c *coalescer) add(f control.Frame) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.closed {
+		c.mu.Unlock()
 		return
 	}
 	c.frames = append(c.frames, f)
-	if c.pending {
-		return
-	}
+	first := !c.pending
 	c.pending = true
 	wait := framePause - time.Since(c.last)
-	if wait <= 0 {
-		fyne.Do(c.flush)
-		return
+	c.mu.Unlock()
+	switch {
+	case !first:
+	case wait <= 0:
+		c.post(c.flush)
+	default:
+		time.AfterFunc(wait, func() { c.post(c.flush) })
 	}
-	time.AfterFunc(wait, func() { fyne.Do(c.flush) })
 }
 
 func (c *coalescer) flush() {
@@ -71,7 +71,7 @@ func (p *Popup) watch(id string) {
 		p.unwatch()
 	}
 	ctx, cancel := context.WithCancel(p.ctx)
-	c := &coalescer{deliver: func(f []control.Frame) {
+	c := &coalescer{post: p.post, deliver: func(f []control.Frame) {
 		if p.session == id {
 			p.take(f)
 		}
@@ -84,7 +84,7 @@ func (p *Popup) watch(id string) {
 				return
 			}
 			if err != nil && chat.ClassOf(err) == chat.ClassMisuse {
-				fyne.Do(func() { p.fail(err) })
+				p.post(func() { p.fail(err) })
 				return
 			}
 			select {
@@ -197,7 +197,7 @@ func (p *Popup) countdown() {
 		p.tick.Stop()
 	}
 	p.tick = time.AfterFunc(time.Second, func() {
-		fyne.Do(func() {
+		p.post(func() {
 			if p.shown {
 				p.view.Tick()
 				p.countdown()

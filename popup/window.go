@@ -145,7 +145,7 @@ func (p *Popup) show(then func(visible, focused bool)) {
 		for i := 1; ; i++ {
 			visible, focused := p.desk.Visible(handle), p.desk.Focused(handle)
 			if visible && focused || time.Now().After(end) || ctx.Err() != nil {
-				fyne.Do(func() { then(visible, focused) })
+				p.post(func() { then(visible, focused) })
 				return
 			}
 			if i%40 == 0 { // a window manager that was busy, or refused once
@@ -185,7 +185,7 @@ func (p *Popup) hideFor(then func()) {
 		case <-ctx.Done():
 		case <-time.After(repaint):
 		}
-		fyne.Do(then)
+		p.post(then)
 	})
 }
 

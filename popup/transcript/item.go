@@ -35,6 +35,9 @@ type item struct {
 	numbered int
 	done     []*Row // rows of finished chunks
 	closed   bool
+	// keep says that no history will bring the item: it stays until the user
+	// writes again.
+	keep bool
 
 	key  string // what folds
 	tool *ToolLine

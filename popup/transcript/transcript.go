@@ -18,6 +18,7 @@ type Transcript struct {
 	rows    []*Row
 	items   []*item
 	live    int // index of the first item that the history does not hold yet
+	kept    int // how many items after that are kept over a snapshot
 	folds   map[string]bool
 	history map[string][]*item // items of messages by what they depend on
 	session string
@@ -82,12 +83,19 @@ func (t *Transcript) Reset(s control.Snapshot) Change {
 		t.session = s.View.ID
 	}
 	t.view = s.View
+	var kept []*item
+	for _, it := range t.items[min(t.live, len(t.items)):] {
+		if it.keep && s.Live == nil {
+			kept = append(kept, it)
+		}
+	}
 	old := append([]*Row(nil), t.rows...)
 	t.items, t.question, t.run, t.seq = t.historyItems(s.View), nil, "", 0
 	t.live = len(t.items)
 	if s.Live != nil {
 		t.resume(s.Live)
 	}
+	t.items, t.kept = append(t.items, kept...), len(kept)
 	t.rebuild(0)
 	from := 0
 	for from < len(old) && from < len(t.rows) && old[from] == t.rows[from] {
@@ -177,13 +185,18 @@ func (t *Transcript) Apply(e chat.Event) Change {
 // AddUser shows what the user has just sent, until a snapshot brings it.
 func (t *Transcript) AddUser(text string, images []chat.Image) Change {
 	from := t.closeOpen()
+	for i := len(t.items) - 1; i >= t.live; i-- {
+		t.items[i].keep = false
+	}
 	t.add(&item{kind: itemUser, user: userItem{text: text, images: images}})
 	return t.rebuildAt(from)
 }
 
 // AddError shows an error that no run has reported.
 func (t *Transcript) AddError(err *chat.Error) Change {
-	return t.addLine(LineData{Kind: ErrorLine, Err: err})
+	from := t.closeOpen()
+	t.add(&item{kind: itemLine, keep: true, line: LineData{Kind: ErrorLine, Err: err}})
+	return t.rebuildAt(from)
 }
 
 // Toggle folds a row in or out.
@@ -215,7 +228,7 @@ func (t *Transcript) Answered(call string, v control.Verdict) Change {
 
 // Drained reports whether no run is at work and the rows still show events that
 // no snapshot has confirmed, so that the view should ask for the session anew.
-func (t *Transcript) Drained() bool { return t.run == "" && t.live < len(t.items) }
+func (t *Transcript) Drained() bool { return t.run == "" && t.live+t.kept < len(t.items) }
 
 func (t *Transcript) add(it *item) { t.items = append(t.items, it) }
 
@@ -359,10 +372,10 @@ func (t *Transcript) finish(e *chat.Done) Change {
 	case chat.StopRefusal, chat.StopContentFilter:
 		t.add(&item{kind: itemLine, line: LineData{Kind: RefusalLine, Text: string(r.StopReason)}})
 	case chat.StopOutputLimit:
-		t.add(&item{kind: itemLine, line: LineData{Kind: LimitLine}})
+		t.add(&item{kind: itemLine, keep: true, line: LineData{Kind: LimitLine}})
 	}
 	if r.Error != nil && r.Error.Class != chat.ClassAborted {
-		t.add(&item{kind: itemLine, line: LineData{Kind: ErrorLine, Err: r.Error}})
+		t.add(&item{kind: itemLine, keep: true, line: LineData{Kind: ErrorLine, Err: r.Error}})
 	}
 	t.run, t.question, t.lastRun = "", nil, e.Run
 	if text := t.LastAnswer(); text != "" {

@@ -339,6 +339,24 @@ func TestResetKeepsWhatDidNotChange(t *testing.T) {
 	}
 }
 
+func TestErrorsStayUntilTheUserWritesAgain(t *testing.T) {
+	tr := New()
+	tr.Reset(control.Snapshot{View: history()})
+	run(tr, &chat.Done{Result: chat.Result{StopReason: chat.StopError, Error: chat.NewError(chat.ClassAuth, "err.key", "No key.")}})
+	tr.Reset(control.Snapshot{View: history()})
+	if got := show(tr.Rows()); !strings.HasSuffix(got, "line 6\n") {
+		t.Errorf("the error is gone:\n%s", got)
+	}
+	if tr.Drained() {
+		t.Error("the view would ask for the session for ever")
+	}
+	tr.AddUser("again", nil)
+	tr.Reset(control.Snapshot{View: history()})
+	if got := show(tr.Rows()); strings.Contains(got, "line 6\n") {
+		t.Errorf("the error is still there:\n%s", got)
+	}
+}
+
 func TestFoldsOpenAndCloseInPlace(t *testing.T) {
 	tr := New()
 	tr.Reset(control.Snapshot{View: history()})
