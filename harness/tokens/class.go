@@ -40,22 +40,22 @@ type span struct {
 // spans cover all runes outside ASCII in order; each reaches from the end of
 // the one before to last. Scripts without calibration text are classOther.
 var spans = []span{
-	{0xbf, classPunct},    // Latin-1 signs
-	{0x24f, classLatin},   // Latin-1 letters, Latin Extended-A and B
-	{0x36f, classOther},   // IPA, modifiers, combining marks
-	{0x3ff, classLetter},  // Greek
-	{0x52f, classLetter},  // Cyrillic
+	{0xbf, classPunct},  // Latin-1 signs
+	{0x24f, classLatin}, // Latin-1 letters, Latin Extended-A and B
+	{0x36f, classOther}, // IPA, modifiers, combining marks
+	{0x3ff, classGreek},
+	{0x52f, classCyrillic},
 	{0x58f, classOther},   // Armenian
-	{0x5ff, classLetter},  // Hebrew
-	{0x6ff, classLetter},  // Arabic
+	{0x5ff, classSemitic}, // Hebrew
+	{0x6ff, classSemitic}, // Arabic
 	{0x8ff, classOther},   // Syriac, Thaana, N'Ko…
-	{0x97f, classLetter},  // Devanagari
-	{0xd7f, classLetter},  // Bengali … Malayalam
+	{0x97f, classIndic},   // Devanagari
+	{0xd7f, classIndic},   // Bengali … Malayalam
 	{0x10ff, classOther},  // Sinhala, Thai, Lao, Tibetan, Myanmar, Georgian
 	{0x11ff, classHangul}, // conjoining jamo
 	{0x1dff, classOther},
 	{0x1eff, classLatin}, // Latin Extended Additional (Vietnamese)
-	{0x1fff, classLetter},
+	{0x1fff, classGreek},
 	{0x200c, classPunct},
 	{0x200d, classEmoji}, // zero width joiner
 	{0x25ff, classPunct}, // general punctuation, currency, arrows, mathematics, boxes

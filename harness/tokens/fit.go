@@ -70,8 +70,12 @@ func NewFitter(family string, single func(string) bool) *Fitter {
 	return f
 }
 
-// Add takes one text and the byte offsets at which its tokens begin.
+// Add takes one text and the byte offsets at which its tokens begin. A text
+// without offsets teaches nothing.
 func (f *Fitter) Add(text string, starts []int) {
+	if len(starts) == 0 {
+		return
+	}
 	f.n++
 	if f.n%keepBack == 0 {
 		f.rows = append(f.rows, fitRow{text, float64(len(starts))})
@@ -177,7 +181,7 @@ func (c *counter) visit(cls class, cjk bool, cell uint32, from, to, n int) {
 		tokens++
 		c.next++
 	}
-	if cls <= classLetter { // a word ends these visits
+	if cls <= classIndic { // a word ends these visits
 		c.held = append(c.held, visit{cls, cell, tokens})
 		return
 	}

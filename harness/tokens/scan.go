@@ -8,7 +8,10 @@ type class uint8
 // The classes of text. Each has a weight in every family.
 const (
 	classLatin class = iota
-	classLetter
+	classGreek
+	classCyrillic
+	classSemitic // Arabic, Hebrew
+	classIndic   // the last of the alphabets
 	classDigit
 	classPunct
 	classSpace
@@ -23,7 +26,7 @@ const (
 
 // classNames are the classes as the weight files call them.
 var classNames = [classes]string{
-	"latin", "letter", "digit", "punct", "space", "han", "kana", "hangul", "cjk", "emoji", "other",
+	"latin", "greek", "cyrillic", "semitic", "indic", "digit", "punct", "space", "han", "kana", "hangul", "cjk", "emoji", "other",
 }
 
 // Sizes of the context tables. A context is the rune and the two before it,
@@ -271,7 +274,7 @@ func (sc *scanner) word(s string, offset int, pre2, prev uint32, out *sums, see 
 			}
 		} else {
 			r, n := utf8.DecodeRuneInString(s[i:])
-			if c = classOf(r); c > classLetter {
+			if c = classOf(r); c > classIndic {
 				break
 			}
 			cur, size = uint32(r), n
