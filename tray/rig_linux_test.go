@@ -329,7 +329,7 @@ func TestNothingIsLeftOfAKilledOwner(t *testing.T) {
 	}
 	r.Wait("the helpers to end", func() bool {
 		for _, pid := range helpers {
-			if s := procState(pid); s != "" && s != "Z" {
+			if s := desktest.ProcState(pid); s != "" && s != "Z" {
 				return false
 			}
 		}
@@ -360,14 +360,4 @@ func children(pid int) []int {
 		}
 	}
 	return out
-}
-
-// procState is the letter of a process's state, "" when it is gone.
-func procState(pid int) string {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return ""
-	}
-	_, rest, _ := strings.Cut(string(b), ") ")
-	return rest[:1]
 }

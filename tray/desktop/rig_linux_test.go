@@ -2,7 +2,6 @@ package desktop
 
 import (
 	"bytes"
-	"fmt"
 	"image"
 	"image/color"
 	"image/png"
@@ -399,41 +398,9 @@ func TestIdleRoleCostsNothing(t *testing.T) {
 	s.mu.Lock()
 	pid := s.p.PID()
 	s.mu.Unlock()
-	before := ticks(t, pid)
-	r.Never("more than one tick", 3*time.Second, func() bool { return ticks(t, pid) > before+1 })
-	t.Logf("desktop role: %.1f MB resident, %d ticks in 3 s", float64(statusKB(t, pid, "VmRSS"))/1024, ticks(t, pid)-before)
-}
-
-// ticks is the processor time a process has used.
-func ticks(t *testing.T, pid int) int {
-	t.Helper()
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(b), ") ")
-	f := strings.Fields(rest)
-	var user, system int
-	fmt.Sscan(f[11], &user)
-	fmt.Sscan(f[12], &system)
-	return user + system
-}
-
-// statusKB is a figure of a process's status.
-func statusKB(t *testing.T, pid int, name string) int {
-	t.Helper()
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(b)) {
-		if v, ok := strings.CutPrefix(line, name+":"); ok {
-			var n int
-			fmt.Sscan(v, &n)
-			return n
-		}
-	}
-	return 0
+	before := desktest.Ticks(t, pid)
+	r.Never("more than one tick", 3*time.Second, func() bool { return desktest.Ticks(t, pid) > before+1 })
+	t.Logf("desktop role: %.1f MB resident, %d ticks in 3 s", desktest.ResidentMB(t, pid), desktest.Ticks(t, pid)-before)
 }
 
 // TestClickReachesPerchFromTheRealDaemon uses dunst and its own tool.

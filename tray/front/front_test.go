@@ -4,9 +4,7 @@ package front
 
 import (
 	"errors"
-	"fmt"
 	"os"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -70,16 +68,6 @@ func (b *bridge) pid() int {
 	return 0
 }
 
-// procState is the letter of a process's state, "" when it is gone.
-func procState(pid int) string {
-	f, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return ""
-	}
-	_, rest, _ := strings.Cut(string(f), ") ")
-	return rest[:1]
-}
-
 func TestPopupIsStartedOnceAndToggled(t *testing.T) {
 	b := start(t, fronttest.Works, quick)
 	if a := b.order(t, "toggle", "s1"); !a.Visible || !b.Looking("s1") || b.Looking("s2") {
@@ -99,18 +87,18 @@ func TestHiddenPopupIsSuspendedAndWoken(t *testing.T) {
 	b.order(t, "show", "")
 	b.order(t, "hide", "")
 	pid := b.pid()
-	desktest.WaitFor(t, "the suspension", desktest.DefaultWait, func() bool { return procState(pid) == "T" })
+	desktest.WaitFor(t, "the suspension", desktest.DefaultWait, func() bool { return desktest.ProcState(pid) == "T" })
 	for range 3 {
 		began := time.Now()
 		if a := b.order(t, "toggle", ""); !a.Visible {
 			t.Fatalf("%+v", a)
 		}
 		t.Logf("woken and shown in %v", time.Since(began))
-		if b.pid() != pid || procState(pid) == "T" {
+		if b.pid() != pid || desktest.ProcState(pid) == "T" {
 			t.Fatal("the popup was not woken but replaced")
 		}
 		b.order(t, "toggle", "")
-		desktest.WaitFor(t, "the suspension", desktest.DefaultWait, func() bool { return procState(pid) == "T" })
+		desktest.WaitFor(t, "the suspension", desktest.DefaultWait, func() bool { return desktest.ProcState(pid) == "T" })
 	}
 }
 
@@ -119,7 +107,7 @@ func TestPopupThatOwnsASelectionIsNotSuspended(t *testing.T) {
 	b.order(t, "show", "")
 	b.order(t, "hide", "")
 	pid := b.pid()
-	if desktest.Eventually(200*time.Millisecond, func() bool { return procState(pid) == "T" }) {
+	if desktest.Eventually(200*time.Millisecond, func() bool { return desktest.ProcState(pid) == "T" }) {
 		t.Error("suspended although programs may ask it for the selection")
 	}
 }
@@ -158,11 +146,11 @@ func TestPopupThatIsDeadAfterItsSuspensionIsReplaced(t *testing.T) {
 	b.order(t, "show", "")
 	b.order(t, "hide", "")
 	pid := b.pid()
-	desktest.WaitFor(t, "the suspension", desktest.DefaultWait, func() bool { return procState(pid) == "T" })
+	desktest.WaitFor(t, "the suspension", desktest.DefaultWait, func() bool { return desktest.ProcState(pid) == "T" })
 	if a := b.order(t, "toggle", ""); !a.Visible || b.pid() == pid {
 		t.Errorf("%+v, process %d as before", a, pid)
 	}
-	desktest.WaitFor(t, "the old one's end", desktest.DefaultWait, func() bool { return procState(pid) == "" })
+	desktest.WaitFor(t, "the old one's end", desktest.DefaultWait, func() bool { return desktest.ProcState(pid) == "" })
 }
 
 func TestPopupIsEndedAfterALongRest(t *testing.T) {
@@ -172,7 +160,7 @@ func TestPopupIsEndedAfterALongRest(t *testing.T) {
 	b.order(t, "show", "")
 	b.order(t, "hide", "")
 	pid := b.pid()
-	desktest.WaitFor(t, "the end", desktest.DefaultWait, func() bool { return b.pid() == 0 && procState(pid) == "" })
+	desktest.WaitFor(t, "the end", desktest.DefaultWait, func() bool { return b.pid() == 0 && desktest.ProcState(pid) == "" })
 	if a := b.order(t, "toggle", ""); !a.Visible {
 		t.Errorf("the next press: %+v", a)
 	}
@@ -218,9 +206,9 @@ func TestNothingIsLeftRunning(t *testing.T) {
 	b.order(t, "show", "")
 	b.order(t, "hide", "")
 	pid := b.pid()
-	desktest.WaitFor(t, "the suspension", desktest.DefaultWait, func() bool { return procState(pid) == "T" })
+	desktest.WaitFor(t, "the suspension", desktest.DefaultWait, func() bool { return desktest.ProcState(pid) == "T" })
 	b.Close()
-	if s := procState(pid); s != "" {
+	if s := desktest.ProcState(pid); s != "" {
 		t.Errorf("process in state %q after the end", s)
 	}
 	if _, err := b.Command(t.Context(), b.env, control.FrontCommand{What: "show"}); chat.AsError(err).ID != "err.closing" {

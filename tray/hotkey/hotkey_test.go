@@ -85,6 +85,9 @@ func TestOnePressIsOneToggle(t *testing.T) {
 		"the release was lost":             {[]ev{d(0), d(5000)}, 2},
 		"a press soon after a long hold":   {append(append([]ev{}, held...), u(2700), d(2750)), 1},
 		"ten presses, one every 200 ms":    {many(10, 200, 40), 10},
+		"a tap told in the wrong order":    {[]ev{u(0), d(1)}, 1},
+		"taps told in the wrong order":     {[]ev{u(0), d(1), u(300), d(301), d(600), u(601), u(900), d(900)}, 4},
+		"slow repeat in the wrong order":   {[]ev{d(0), d(600), u(601), d(850), u(851), u(1100), d(1101), d(1350), u(1351), u(1500)}, 1},
 		"the release came before anything": {[]ev{u(0), d(500)}, 1},
 	} {
 		var p Presses

@@ -169,11 +169,9 @@ func TestHotkeyProcessIsSmallAndEndsWithItsInput(t *testing.T) {
 	r := desktest.Start(t, desktest.Options{WM: "none"})
 	s, _ := held(t, r.DesktopEnv(), Options{}, "f9")
 	pid := childOf(t, Program)
-	rss := residentKB(t, pid)
-	t.Logf("perch-hotkey: %.1f MB resident", float64(rss)/1024)
-	const limit = 15 << 10
-	if rss > limit {
-		t.Errorf("perch-hotkey holds %d kB, more than %d", rss, limit)
+	const limit = 15 // MB
+	if rss := desktest.ResidentMB(t, pid); rss > limit {
+		t.Errorf("perch-hotkey holds %.1f MB, more than %d", rss, limit)
 	}
 	s.Close()
 	r.Wait("the process to be gone", func() bool { return childOf(t, Program) == 0 })
@@ -267,23 +265,5 @@ func childOf(t *testing.T, name string) int {
 			return pid
 		}
 	}
-	return 0
-}
-
-// residentKB is a process's resident memory in kB.
-func residentKB(t *testing.T, pid int) int {
-	t.Helper()
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(b)) {
-		if kb, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-			var n int
-			fmt.Sscan(kb, &n)
-			return n
-		}
-	}
-	t.Fatal("no VmRSS")
 	return 0
 }
