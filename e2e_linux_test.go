@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"image/color"
@@ -139,9 +140,21 @@ func TestTheMainJobFromHotkeyToAResumedSession(t *testing.T) {
 	rig := desktest.Start(t, desktest.Options{TrayHost: true, Notifications: desktest.Recorder})
 	pictures := os.Getenv("PERCH_PICTURES")
 	look := func(name string) {
-		if pictures != "" {
-			rig.Screenshot(filepath.Join(pictures, name+".png"))
+		if pictures == "" {
+			return
 		}
+		// A picture is taken once the screen has stood still.
+		before, still := rig.Screen(), 0
+		desktest.Eventually(8*time.Second, func() bool {
+			now := rig.Screen()
+			if bytes.Equal(now.Pix, before.Pix) {
+				still++
+			} else {
+				before, still = now, 0
+			}
+			return still > 12
+		})
+		rig.Screenshot(filepath.Join(pictures, name+".png"))
 	}
 	start := func() *exec.Cmd {
 		cmd := rig.Command(binary(t, "perch"))

@@ -168,7 +168,7 @@ func open(ctx context.Context, paths config.Paths) (p *parts, err error) {
 	if err != nil {
 		return nil, err
 	}
-	secret := places.New(home(), paths.Data, filepath.Dir(paths.ConfigFile), paths.Runtime)
+	secret := places.New(home(), paths.Data, paths.ConfigFile, paths.Tools(), paths.Skills(), paths.Runtime)
 	executor := exec.New(exec.Config{Sandbox: func() config.Sandbox { return settings.Get().Sandbox }, Places: secret})
 	p.onClose(executor.Close)
 	mem := memory.Open(db)
