@@ -368,6 +368,9 @@ func transportError(provider string, err error) *chat.Error {
 	return e.Wrap(redactedError(err))
 }
 
+// PlainReason is an error's text without addresses' queries and secrets.
+func PlainReason(err error) string { return trimURL(err) }
+
 // trimURL takes the address out of a client's error: queries may hold secrets.
 func trimURL(err error) string {
 	var u *url.Error

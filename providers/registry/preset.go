@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"perch/config"
+	"perch/providers/auth"
 )
 
 // The wire formats.
@@ -147,4 +148,10 @@ func Names(cfg config.Config) []string {
 	}
 	sort.Strings(out)
 	return out
+}
+
+// AuthSpec is what a credential store must know of a provider.
+func AuthSpec(cfg config.Config, provider string) auth.Spec {
+	s, _ := specOf(cfg, provider)
+	return auth.Spec{Env: s.env, OAuth: s.set.OAuth}
 }
