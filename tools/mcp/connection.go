@@ -54,7 +54,7 @@ func (c *connection) close() {
 // connect starts the server, shakes hands and lists its tools, all within the
 // deadline.
 func (s *server) connect() (c *connection, err error) {
-	ctx, cancel := withDeadline(s.ctx, s.m.startTimeout)
+	ctx, cancel := context.WithTimeout(s.ctx, s.m.startTimeout)
 	defer cancel()
 	c = &connection{}
 	defer func() {

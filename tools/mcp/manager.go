@@ -14,7 +14,6 @@
 package mcp
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -113,11 +112,15 @@ func (m *Manager) Tools() []chat.Tool {
 	deadline := time.NewTimer(m.firstWait)
 	defer deadline.Stop()
 	for _, s := range servers {
+		if s.waited.Load() {
+			continue // one run waits for a slow server, not every one
+		}
 		select {
 		case <-s.settled:
 		case <-deadline.C:
 			deadline.Reset(0) // for the servers after this one
 		}
+		s.waited.Store(true)
 	}
 	var out []chat.Tool
 	for _, s := range servers {
@@ -253,9 +256,4 @@ func (s *server) timeout() time.Duration {
 // comes back.
 func (s *server) httpClient() *http.Client {
 	return &http.Client{Transport: newTransport(s.cfg)}
-}
-
-// withDeadline is a context that ends after d, and says that it did.
-func withDeadline(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, d)
 }

@@ -180,6 +180,10 @@ func TestFirstRunDoesNotWaitLongForASlowServer(t *testing.T) {
 	if d := time.Since(begin); d > 8*time.Second || len(got) != 1 {
 		t.Errorf("%v after %v", got, d)
 	}
+	begin = time.Now()
+	if m.Tools(); time.Since(begin) > time.Second {
+		t.Error("the second run waited as well")
+	}
 }
 
 func TestServersThatCannotStartSayWhy(t *testing.T) {

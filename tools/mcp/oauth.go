@@ -186,7 +186,7 @@ func (m *Manager) SignIn(ctx context.Context, name string, open func(url string)
 	if s.cfg.URL == "" {
 		return fmt.Errorf("the connector %s is a program on this computer; only connectors with a url sign in", name)
 	}
-	ctx, cancel := withDeadline(ctx, signInTimeout)
+	ctx, cancel := context.WithTimeout(ctx, signInTimeout)
 	defer cancel()
 	back, err := listenForCode()
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -36,6 +37,8 @@ type server struct {
 	cancel context.CancelFunc
 	// settled is closed when the first start has come to an end, good or bad.
 	settled chan struct{}
+	// waited says that a run has waited for settled already.
+	waited atomic.Bool
 	// gone is closed when the goroutine has ended and the process is dead.
 	gone chan struct{}
 	// retry asks for another start at once.
@@ -189,7 +192,7 @@ func (s *server) attend(c *connection) string {
 			s.set(starting, nil, "")
 			return s.lost(c, nil)
 		case <-s.relist:
-			ctx, cancel := withDeadline(s.ctx, s.m.startTimeout)
+			ctx, cancel := context.WithTimeout(s.ctx, s.m.startTimeout)
 			err := s.list(ctx, c.session)
 			cancel()
 			if err != nil && s.ctx.Err() == nil {

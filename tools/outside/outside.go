@@ -45,12 +45,17 @@ func Clean(s string) string {
 		s = strings.ReplaceAll(s, "\r\n", "\n")
 		s = strings.ReplaceAll(s, "\r", "\n")
 	}
+	selected := false // the rune before was a variation selector
 	return strings.Map(func(r rune) rune {
+		again := selected
+		selected = unicode.Is(unicode.Variation_Selector, r)
 		switch {
 		case r == '\n' || r == '\t':
 			return r
 		case unicode.IsControl(r), isBidi(r), r >= 0xE0000 && r <= 0xE007F, r == '\uFEFF':
 			return -1
+		case again && selected:
+			return -1 // no script has two in a row; hidden messages do
 		}
 		return r
 	}, s)

@@ -17,6 +17,8 @@ func TestCleanKeepsWordsAndDropsWhatHides(t *testing.T) {
 		{"colour", "\x1b[31mred\x1b[0m", "red"},
 		{"terminal title", "\x1b]0;owned\x07text", "text"},
 		{"tag characters", "ok\U000E0049\U000E0067", "ok"},
+		{"hidden in variation selectors", "😀\uFE0F\U000E0148\U000E0155!", "😀\uFE0F!"},
+		{"emoji and ideograph with one", "❤\uFE0F葛\U000E0100", "❤\uFE0F葛\U000E0100"},
 		{"bidi override", "a\u202Eb\u202Cc", "abc"},
 		{"isolate", "a\u2067b\u2069", "ab"},
 		{"emoji family", "👨\u200D👩\u200D👧", "👨\u200D👩\u200D👧"},
