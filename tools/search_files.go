@@ -207,7 +207,8 @@ func (s *search) add(h fileHits) bool {
 		fmt.Fprintf(&s.out, "%s%c%d%c %s\n", h.name, sep, l.number, sep, text)
 		s.chars += n
 	}
-	return true
+	s.full = h.count > maxHits
+	return !s.full
 }
 
 // clip cuts a long line.
