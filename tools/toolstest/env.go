@@ -82,7 +82,6 @@ func (e *Env) Grants(kind chat.NeedKind) []string {
 	return out
 }
 
-
 // BeforeWrite records a path.
 func (e *Env) BeforeWrite(path string) error {
 	e.mu.Lock()
