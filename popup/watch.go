@@ -109,6 +109,8 @@ func (p *Popup) take(frames []control.Frame) {
 		case e.session != nil:
 			p.info = *e.session
 			p.model = p.info.Model
+		case e.message != nil:
+			c = p.tr.Entered(*e.message)
 		case e.event != nil:
 			c = p.tr.Apply(e.event)
 		}
@@ -117,6 +119,9 @@ func (p *Popup) take(frames []control.Frame) {
 	p.draw(change)
 	if q := p.tr.Question(); q != nil != hadQuestion || q != nil && q.ID != p.ui.approval.call() {
 		p.ui.ask(q)
+	}
+	if _, running := p.tr.Running(); !running && p.ui.status.text == p.t("popup.stopping") {
+		p.ui.status.text = ""
 	}
 	p.ui.refreshStatus()
 	if p.tr.Drained() {
@@ -128,6 +133,7 @@ func (p *Popup) take(frames []control.Frame) {
 type step struct {
 	snapshot *control.Snapshot
 	session  *control.SessionInfo
+	message  *chat.Message
 	event    chat.Event
 }
 
@@ -137,6 +143,8 @@ func merge(frames []control.Frame) []step {
 	out := make([]step, 0, len(frames))
 	for _, f := range frames {
 		switch {
+		case f.Message != nil:
+			out = append(out, step{message: f.Message})
 		case f.Snapshot != nil:
 			out = append(out, step{snapshot: f.Snapshot})
 		case f.Session != nil:
