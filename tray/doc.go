@@ -9,9 +9,9 @@
 //	services.Desktop = t     // clipboard, screenshots, hotkey, notifications
 //	services.Front = t.Front()
 //
-// An owner without a tray calls [Tray.Serve] with the environment of a client
-// that has a desktop: clipboard, screenshots and notifications work then, with
-// neither icon nor hotkey. [Tray.Reload] follows changed settings, [Tray.Tell]
+// An owner without a tray calls [Tray.Serve] with its own environment or that of a
+// client that has a desktop: clipboard, screenshots and notifications work then,
+// with neither icon nor hotkey, and cost a process only once they are used. [Tray.Reload] follows changed settings, [Tray.Tell]
 // takes what happened in runs, and [Tray.Status] is what the owner adds to its
 // state.
 package tray

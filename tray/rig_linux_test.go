@@ -281,8 +281,12 @@ func TestServedDesktopHasNoIcon(t *testing.T) {
 	r := desktest.Start(t, desktest.Options{WM: "none", TrayHost: true})
 	tr := New(Options{Role: []string{os.Args[0], desktop.Argument}})
 	defer tr.Close()
-	if err := tr.Serve(r.DesktopEnv()); err != nil {
-		t.Fatal(err)
+	if _, err := tr.ReadClipboard(t.Context()); chat.AsError(err).ID != "err.no_desktop" {
+		t.Errorf("before there is a desktop: %v", err)
+	}
+	tr.Serve(r.DesktopEnv())
+	if tr.role.Running() {
+		t.Error("a process for what nobody asked for")
 	}
 	if err := tr.WriteClipboard(t.Context(), control.Clip{Text: "x"}); err != nil {
 		t.Fatal(err)

@@ -40,7 +40,8 @@ type Options struct {
 	Watch func(ctx context.Context, send func(control.State) error) error
 	// Config returns the settings of now; nil are the defaults.
 	Config func() config.Config
-	// Texts returns the words of the interface's language; nil follows the locale.
+	// Texts returns the words of the interface's language; nil follows the settings
+	// and the locale.
 	Texts func() *assets.Texts
 	// Quit ends the owner.
 	Quit func()
@@ -107,8 +108,7 @@ func New(o Options) *Tray {
 		o.Config = config.Default
 	}
 	if o.Texts == nil {
-		texts := assets.NewTexts("")
-		o.Texts = func() *assets.Texts { return texts }
+		o.Texts = textsOf(o.Config)
 	}
 	if o.Changed == nil {
 		o.Changed = func() {}
@@ -132,14 +132,29 @@ func New(o Options) *Tray {
 	return t
 }
 
+// textsOf returns the words of the language that the settings have now.
+func textsOf(conf func() config.Config) func() *assets.Texts {
+	var mu sync.Mutex // guards texts
+	texts := map[string]*assets.Texts{}
+	return func() *assets.Texts {
+		lang := conf().Language
+		mu.Lock()
+		defer mu.Unlock()
+		if texts[lang] == nil {
+			texts[lang] = assets.NewTexts(lang)
+		}
+		return texts[lang]
+	}
+}
+
 // Start becomes the tray of a desktop. A second call moves it there.
 func (t *Tray) Start(env control.DesktopEnv) error {
-	if err := t.Serve(env); err != nil {
+	if err := t.role.Start(env); err != nil {
 		return err
 	}
 	t.mu.Lock()
 	first := !t.tray
-	t.tray = true
+	t.tray, t.env = true, env
 	t.mu.Unlock()
 	if first && t.o.Watch != nil {
 		t.wg.Go(t.watch)
@@ -154,12 +169,18 @@ func (t *Tray) Start(env control.DesktopEnv) error {
 }
 
 // Serve makes clipboard, screenshots and notifications of a desktop available,
-// without an icon. A desktop that is served already is kept.
-func (t *Tray) Serve(env control.DesktopEnv) error {
+// without an icon. Nothing is started before it is needed. The desktop of a tray,
+// or one that is in use, is kept.
+func (t *Tray) Serve(env control.DesktopEnv) {
+	if env.Display == "" && env.WaylandDisplay == "" && env.Bus == "" {
+		return
+	}
 	t.mu.Lock()
-	t.env = env
-	t.mu.Unlock()
-	return t.role.Start(env)
+	defer t.mu.Unlock()
+	if !t.tray {
+		t.env = env
+		t.role.Offer(env)
+	}
 }
 
 // Reload follows the settings: hotkeys are registered anew where they changed,
@@ -204,10 +225,28 @@ func (t *Tray) Status() Status {
 }
 
 // Front is the popup of each display.
-func (t *Tray) Front() control.Front { return t.front }
+func (t *Tray) Front() control.Front { return desk{t.front, t} }
 
-// CanAsk reports whether a popup can put a question to the user.
-func (t *Tray) CanAsk() bool { return t.front.CanAsk() }
+// desk is the popups' front, which learns from each order where a desktop is.
+type desk struct {
+	*front.Supervisor
+	t *Tray
+}
+
+// Command sends an order to the popup of that display.
+func (d desk) Command(ctx context.Context, env control.DesktopEnv, c control.FrontCommand) (control.FrontAck, error) {
+	d.t.Serve(env)
+	return d.Supervisor.Command(ctx, env, c)
+}
+
+// CanAsk reports whether a popup can put a question to the user: one is there,
+// or a tray that can open one.
+func (t *Tray) CanAsk() bool {
+	t.mu.Lock()
+	open := t.tray && front.Key(t.env) != ""
+	t.mu.Unlock()
+	return open || t.front.CanAsk()
+}
 
 // Busy reports whether an owner without a tray must stay: content of Perch is on
 // the clipboard.

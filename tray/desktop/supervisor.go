@@ -43,6 +43,7 @@ type Supervisor struct {
 
 	mu      sync.Mutex // guards what follows
 	env     control.DesktopEnv
+	offered *control.DesktopEnv // to start on when first needed
 	started bool
 	closed  bool
 	cancel  context.CancelFunc
@@ -69,6 +70,16 @@ func New(o Options) *Supervisor {
 		o.OnProblem = func(*chat.Error) {}
 	}
 	return &Supervisor{o: o, changed: make(chan struct{}), waiting: map[int64]chan<- line{}}
+}
+
+// Offer names a desktop on which the role is started when it is first needed. It
+// changes nothing for a role that was started already.
+func (s *Supervisor) Offer(env control.DesktopEnv) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.started {
+		s.offered = &env
+	}
 }
 
 // Start starts the role on a desktop, and starts it again whenever it is lost.
@@ -254,6 +265,18 @@ func (s *Supervisor) call(ctx context.Context, call string, arg, result any) err
 
 // running is the role, waited for while it starts.
 func (s *Supervisor) running(ctx context.Context) (*child.Process, error) {
+	s.mu.Lock()
+	var env control.DesktopEnv
+	needed := s.offered != nil && !s.started
+	if needed {
+		env = *s.offered
+	}
+	s.mu.Unlock()
+	if needed {
+		if err := s.Start(env); err != nil {
+			return nil, err
+		}
+	}
 	t := time.NewTimer(upTimeout)
 	defer t.Stop()
 	for {
