@@ -61,6 +61,10 @@ func WithEnviron(environ func() []string) Option { return func(m *Manager) { m.e
 // WithTokens keeps sign-ins between starts of the program.
 func WithTokens(t TokenStore) Option { return func(m *Manager) { m.tokens = t } }
 
+// WithNotices receives notices with their ids and arguments, so that they can be
+// said in the user's language; the plain function is then not called.
+func WithNotices(f func(*chat.Notice)) Option { return func(m *Manager) { m.notices = f } }
+
 // WithVersion names the program's version to the servers.
 func WithVersion(v string) Option { return func(m *Manager) { m.version = v } }
 
@@ -74,6 +78,7 @@ func withTimes(start, first, restart time.Duration) Option {
 type Manager struct {
 	cfg          func() map[string]config.Connector
 	notice       func(string)
+	notices      func(*chat.Notice)
 	toolSettings func() map[string]config.Tool
 	environ      func() []string
 	tokens       TokenStore

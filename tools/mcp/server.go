@@ -82,7 +82,7 @@ func (s *server) start() {
 		defer func() {
 			if p := recover(); p != nil {
 				s.set(failed, nil, fmt.Sprintf("it crashed: %v", p))
-				s.say("had to be given up: %v", p)
+				s.say("notice.connector.crashed", "had to be given up: %v", p)
 			}
 		}()
 		s.keep(settle)
@@ -91,9 +91,18 @@ func (s *server) start() {
 
 func (s *server) stop() { s.cancel() }
 
-// say sends a notice about this server.
-func (s *server) say(format string, args ...any) {
-	s.m.notice(fmt.Sprintf("The connector %s ", s.name) + fmt.Sprintf(format, args...))
+// say sends a notice about this server. Its first argument in the catalogues is
+// the server's name.
+func (s *server) say(id, format string, args ...any) {
+	n := &chat.Notice{ID: id, Args: []string{s.name}, Text: "The connector " + s.name + " " + fmt.Sprintf(format, args...)}
+	for _, a := range args {
+		n.Args = append(n.Args, fmt.Sprint(a))
+	}
+	if s.m.notices != nil {
+		s.m.notices(n)
+		return
+	}
+	s.m.notice(n.Text)
 }
 
 // set changes the state and wakes who waits for it.
@@ -110,7 +119,7 @@ func (s *server) set(st state, session *sdk.ClientSession, problem string) {
 func (s *server) keep(settle func()) {
 	if err := checkConfig(s.cfg); err != nil {
 		s.set(failed, nil, err.Error())
-		s.say("cannot be used: %v. Mend [connectors.%s] in config.toml.", err, s.name)
+		s.say("notice.connector.unusable", "cannot be used: %v. Mend [connectors.%s] in config.toml.", err, s.name)
 		return
 	}
 	wait := s.m.restartMin
@@ -131,7 +140,7 @@ func (s *server) keep(settle func()) {
 			if time.Since(began) > steady {
 				wait = s.m.restartMin
 			}
-			s.say("was lost (%s) and is being started again.", lost)
+			s.say("notice.connector.lost", "was lost (%s) and is being started again.", lost)
 			told = true
 		} else {
 			if s.ctx.Err() != nil {
@@ -143,7 +152,7 @@ func (s *server) keep(settle func()) {
 			}
 			s.set(st, nil, err.Error())
 			if !told || st == needsSignIn {
-				s.say("is not available: %v", err)
+				s.say("notice.connector.unavailable", "is not available: %v", err)
 				told = true
 			}
 			settle()
@@ -196,7 +205,7 @@ func (s *server) attend(c *connection) string {
 			err := s.list(ctx, c.session)
 			cancel()
 			if err != nil && s.ctx.Err() == nil {
-				s.say("changed its tools, but does not list them: %v", err)
+				s.say("notice.connector.list", "changed its tools, but does not list them: %v", err)
 			}
 		case <-s.ctx.Done():
 			return "stopped"

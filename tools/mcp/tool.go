@@ -53,7 +53,7 @@ func (s *server) list(ctx context.Context, session *sdk.ClientSession) error {
 	}
 	sort.SliceStable(found, func(i, j int) bool { return found[i].Name < found[j].Name })
 	if len(found) > maxTools {
-		s.say("has %d tools; only the first %d are offered.", len(found), maxTools)
+		s.say("notice.connector.many_tools", "has %d tools; only the first %d are offered.", len(found), maxTools)
 		found = found[:maxTools]
 	}
 	taken := map[string]bool{}
