@@ -33,6 +33,7 @@ import (
 	"perch/kb"
 	"perch/kb/extract"
 	"perch/providers"
+	"perch/providers/auth"
 	"perch/store"
 	"perch/tools"
 	"perch/tools/box"
@@ -164,12 +165,14 @@ func open(ctx context.Context, paths config.Paths) (p *parts, err error) {
 		log.Warn("own weights were not read", "error", err.Error())
 	}
 	var perch *hub.Hub
-	models, err := service.NewModels(settings.Get, nil, func() { perch.StateChanged() })
+	var models *service.Models
+	keys := service.NewAuth(settings.Get, paths, func() { models.Reload(); perch.StateChanged() })
+	models, err = service.NewModels(settings.Get, keys, func() { perch.StateChanged() })
 	if err != nil {
 		return nil, err
 	}
 	secret := places.New(home(), paths.Data, paths.ConfigFile, paths.Tools(), paths.Skills(), paths.Runtime)
-	executor := exec.New(exec.Config{Sandbox: func() config.Sandbox { return settings.Get().Sandbox }, Places: secret})
+	executor := exec.New(exec.Config{Sandbox: func() config.Sandbox { return settings.Get().Sandbox }, Places: secret, Scrub: auth.Redact})
 	p.onClose(executor.Close)
 	mem := memory.Open(db)
 	book, err := permission.NewBook(db, func(tool string) bool { return settings.Get().Tools[tool].Allow })
@@ -197,7 +200,7 @@ func open(ctx context.Context, paths config.Paths) (p *parts, err error) {
 	p.onClose(icon.Close)
 	kit := box.New(box.Options{
 		Config: settings.Get, Paths: paths, Executor: executor, Places: secret, Desktop: icon, Memory: mem.Tool(),
-		Knowledge: knowledge, ImagesReady: func() bool { return false },
+		Knowledge: knowledge, Images: models.Images(), ImagesReady: service.ImagesReady(settings.Get),
 		Extract: func(ctx context.Context, path string) (string, error) {
 			doc, err := extract.FileContext(ctx, path, extract.Options{})
 			return doc.Text, err
@@ -208,11 +211,11 @@ func open(ctx context.Context, paths config.Paths) (p *parts, err error) {
 	ratios := service.NewRatios(db)
 	perch = hub.New(hub.Options{
 		Store: db, Config: settings.Get, Revert: copies, Log: log, CanAsk: icon.CanAsk,
-		NeedKey: models.NeedKey, WithKeys: service.WithKeys, Model: models.Default, Environ: cli.ToolEnviron,
+		NeedKey: models.NeedKey, WithKeys: models.WithKeys, Model: models.Default, Environ: cli.ToolEnviron,
 		Runner: harness.Options{
 			Models: models, Validate: tools.Validate, Permissions: book, Snapshots: copies,
 			Estimator: func(m providers.ModelInfo) harness.Estimator { return tokens.ForModel(m.String()) },
-			Tools:     kit.Tools, Skills: kit.Skills, Memory: mem.Section,
+			Tools:     kit.Tools, Skills: kit.Skills, Memory: mem.Section, Scrub: auth.Redact,
 			SpoolDir: box.SpoolIn(paths.Spool()), Ratio: ratios.Factor, Learn: ratios.Learn,
 		},
 		Outcome: func(o hub.Outcome) {
@@ -234,7 +237,7 @@ func open(ctx context.Context, paths config.Paths) (p *parts, err error) {
 		Paths: paths, Version: thisVersion(), Tray: p.owner.Tray, Log: func(line string) { log.Warn(line) },
 		Services: control.Services{
 			Sessions: perch, Runs: perch, Models: models, Settings: settings, Knowledge: knowledge, Memory: mem,
-			Rules: book, Desktop: icon, Front: icon.Front(), Owner: p.owner,
+			Auth: keys, Rules: book, Desktop: icon, Front: icon.Front(), Owner: p.owner,
 		},
 	})
 	if err != nil {

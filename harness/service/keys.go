@@ -2,55 +2,25 @@ package service
 
 import (
 	"context"
-	"os"
 	"slices"
 
-	"perch/config"
-	"perch/providers"
+	"perch/providers/auth"
 	"perch/providers/registry"
 )
 
-// keysKey is the context key of the credentials that a client sent for one run.
-type keysKey struct{}
-
-// WithKeys gives the runs below ctx credentials by variable name. They live in
-// memory only.
-func WithKeys(ctx context.Context, keys map[string]string) context.Context {
-	return context.WithValue(ctx, keysKey{}, keys)
-}
-
-// credentials serve what a client sent for its run, then what is kept here.
-type credentials struct {
-	config func() config.Config
-	kept   providers.Credentials
-}
-
-// Credential returns the credential of a provider.
-func (c credentials) Credential(ctx context.Context, provider string) (providers.Credential, error) {
-	if keys, ok := ctx.Value(keysKey{}).(map[string]string); ok {
-		for _, name := range registry.KeyVariables(c.config(), provider) {
+// WithKeys gives the runs below ctx the credentials that a client sent, by
+// variable name. They live in memory only.
+func (m *Models) WithKeys(ctx context.Context, keys map[string]string) context.Context {
+	cfg := m.config()
+	for _, provider := range registry.Names(cfg) {
+		for _, name := range registry.KeyVariables(cfg, provider) {
 			if keys[name] != "" {
-				return providers.Credential{Token: providers.Secret(keys[name])}, nil
+				ctx = auth.WithKey(ctx, provider, keys[name])
+				break
 			}
 		}
 	}
-	if c.kept != nil {
-		return c.kept.Credential(ctx, provider)
-	}
-	for _, name := range registry.KeyVariables(c.config(), provider) {
-		if key := os.Getenv(name); key != "" {
-			return providers.Credential{Token: providers.Secret(key)}, nil
-		}
-	}
-	return providers.Credential{}, nil
-}
-
-// Renew renews a sign-in that the server refused.
-func (c credentials) Renew(ctx context.Context, provider string, refused providers.Credential) (providers.Credential, error) {
-	if c.kept != nil {
-		return c.kept.Renew(ctx, provider, refused)
-	}
-	return refused, nil
+	return ctx
 }
 
 // NeedKey names the variable whose value the owner lacks for a model's provider

@@ -34,7 +34,7 @@ func NewModels(cfg func() config.Config, kept providers.Credentials, changed fun
 	if err != nil {
 		return nil, err
 	}
-	reg, err := registry.New(registry.Options{Config: cfg, Credentials: credentials{cfg, kept}, HTTPClient: client})
+	reg, err := registry.New(registry.Options{Config: cfg, Credentials: kept, HTTPClient: client})
 	if err != nil {
 		return nil, err
 	}
