@@ -95,11 +95,19 @@ func (m *matcher) next(b []byte, from int) int {
 	var i int
 	switch {
 	case m.literal == nil:
-		loc := m.re.FindIndex(b[from:])
-		if loc == nil {
-			return -1
+		// Line by line: on short input the expression runs several times faster
+		// than on a whole file.
+		for from < len(b) {
+			end := len(b)
+			if j := bytes.IndexByte(b[from:], '\n'); j >= 0 {
+				end = from + j
+			}
+			if m.re.Match(b[from:end]) {
+				return from
+			}
+			from = end + 1
 		}
-		i = loc[0]
+		return -1
 	case m.folded:
 		i = indexFold(b[from:], m.literal)
 	default:
@@ -210,9 +218,11 @@ func searchFile(ctx context.Context, path, name string, m *matcher, around, limi
 		return h
 	}
 	whole := err != nil // the file ends within the first piece
-	enc, ok := charset.Detect(b[:n], whole)
-	if !ok {
-		return h
+	enc, ok := charset.UTF8, true
+	if !plainText(b[:n], whole) {
+		if enc, ok = charset.Detect(b[:n], whole); !ok {
+			return h
+		}
 	}
 	if enc.Name != charset.UTF8.Name || enc.BOM {
 		rest, err := io.ReadAll(io.LimitReader(f, maxEditBytes))
@@ -248,6 +258,18 @@ func searchFile(ctx context.Context, path, name string, m *matcher, around, limi
 			return h
 		}
 	}
+}
+
+// plainText recognises most text at the speed of memory: no NUL at its head, no
+// mark, valid UTF-8.
+func plainText(b []byte, whole bool) bool {
+	if bytes.IndexByte(b[:min(len(b), 8<<10)], 0) >= 0 || bytes.HasPrefix(b, []byte("\xEF\xBB\xBF")) {
+		return false
+	}
+	if !whole {
+		b = b[:max(0, bytes.LastIndexByte(b, '\n'))]
+	}
+	return utf8.Valid(b)
 }
 
 // search looks through text whose first line has that number, and returns how
