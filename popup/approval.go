@@ -84,12 +84,12 @@ func (a *approval) set(q *chat.Permission) {
 	}
 	keys := newCaption(p.t("popup.answer.keys"), look.Muted)
 	keys.align = flow.AlignRight
-	row := container.NewHBox()
+	row := container.New(&wrapLayout{})
 	for _, b := range a.buttons {
 		row.Add(b)
 	}
 	a.object.Objects = []fyne.CanvasObject{newCard(look.Caution, 2*look.Unit,
-		container.NewVBox(title, box, container.NewBorder(nil, nil, row, nil, keys)))}
+		container.NewVBox(container.NewGridWithColumns(2, title, keys), box, row))}
 	a.object.Refresh()
 	if a.opened != nil {
 		a.opened.Stop()

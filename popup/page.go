@@ -33,6 +33,9 @@ func (u *ui) openPage(pg *page) {
 	u.body.Objects = []fyne.CanvasObject{container.NewBorder(container.New(&insetLayout{entryGap, 2 * look.Unit}, head), nil, nil, nil, pg.object)}
 	u.body.Refresh()
 	u.end.Hide()
+	u.card.Hide()
+	u.chips.Hide()
+	u.completions.hide()
 	u.refit()
 	u.focus()
 }

@@ -259,7 +259,7 @@ func TestHiddenPopupDrawsNothing(t *testing.T) {
 	x := newBench(t, popuptest.New())
 	x.show("new")
 	x.on(func() { x.p.send("hello"); x.p.hide() })
-	x.wait("the end of the run", x.idle)
+	x.wait("the end of the run", func() bool { return x.idle() && len(x.p.tr.View().History) == 2 })
 	x.on(func() {
 		if n := x.p.view.Drawn(); n > 1 {
 			t.Errorf("%d rows were drawn while hidden", n)
@@ -270,20 +270,18 @@ func TestHiddenPopupDrawsNothing(t *testing.T) {
 }
 
 func TestResumeKeepsARecentSessionOnly(t *testing.T) {
-	b := popuptest.New()
-	b.Add(control.SessionView{SessionInfo: control.SessionInfo{ID: "old", Used: time.Now().Add(-40 * time.Minute)}})
-	x := newBench(t, b)
-	x.show("")
-	x.on(func() {
-		if x.p.session != "" {
-			t.Errorf("session %q was resumed after 40 minutes", x.p.session)
-		}
-	})
-	b2 := popuptest.New()
-	b2.Add(control.SessionView{SessionInfo: control.SessionInfo{ID: "recent", Used: time.Now().Add(-20 * time.Minute)}})
-	y := newBench(t, b2)
-	y.show("")
-	y.wait("the recent session", func() bool { return y.p.session == "recent" })
+	for name, c := range map[string]struct {
+		ago  time.Duration
+		want string
+	}{"recent": {20 * time.Minute, "s"}, "old": {40 * time.Minute, ""}} {
+		t.Run(name, func(t *testing.T) {
+			b := popuptest.New()
+			b.Add(control.SessionView{SessionInfo: control.SessionInfo{ID: "s", Used: time.Now().Add(-c.ago)}})
+			x := newBench(t, b)
+			x.show("")
+			x.wait("the list of sessions to be asked for", func() bool { return x.p.session == c.want && b.Listed() > 0 })
+		})
+	}
 }
 
 func TestEditRegenerateAndForkUseTheStoredMessages(t *testing.T) {
@@ -291,7 +289,7 @@ func TestEditRegenerateAndForkUseTheStoredMessages(t *testing.T) {
 	x := newBench(t, b)
 	x.show("new")
 	x.send("first")
-	x.wait("the answer", x.idle)
+	x.wait("the answer", func() bool { return x.idle() && len(x.p.tr.View().History) == 2 })
 	x.on(func() { x.p.ui.againLast() })
 	x.wait("the question to be asked again", func() bool {
 		v, _ := b.Session(x.p.session)

@@ -174,6 +174,7 @@ func (p *Popup) send(text string) {
 				p.ui.setText(text)
 				p.chips = append(chips, p.chips...)
 				p.ui.refreshChips()
+				p.draw(p.tr.TakeBack())
 			}
 			p.draw(p.tr.AddError(chat.AsError(err)))
 			return

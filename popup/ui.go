@@ -222,6 +222,9 @@ func (u *ui) grow() {
 		return
 	}
 	steps := float32(int((want.Height-now.Height+growStep-1)/growStep)) * growStep
+	if len(u.p.tr.Rows()) == 0 {
+		steps = want.Height - now.Height
+	}
 	most := max(u.p.saved.Height, u.below())
 	if u.room > 0 {
 		most = min(most, max(u.room, u.below()))
@@ -244,6 +247,8 @@ func (u *ui) opened() {
 	if u.page == nil {
 		u.body.Objects = []fyne.CanvasObject{u.p.view}
 		u.body.Refresh()
+		u.card.Show()
+		u.chips.Show()
 	}
 	u.refreshChips()
 	u.refreshStatus()
@@ -266,6 +271,8 @@ func (u *ui) focus() {
 	if u.page != nil {
 		if u.page.focus != nil {
 			c.Focus(u.page.focus)
+		} else {
+			c.Unfocus()
 		}
 		return
 	}

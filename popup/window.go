@@ -69,6 +69,10 @@ func (p *Popup) makeWindow() {
 			p.escape()
 		}
 	})
+	for _, k := range []fyne.KeyName{fyne.KeyN, fyne.KeyK, fyne.KeyM, fyne.KeyComma, fyne.KeySlash, fyne.KeyPeriod, fyne.KeyW} {
+		s := &desktop.CustomShortcut{KeyName: k, Modifier: fyne.KeyModifierControl}
+		p.win.Canvas().AddShortcut(s, func(fyne.Shortcut) { p.ui.shortcut(s.KeyName, s.Modifier) })
+	}
 	p.app.Lifecycle().SetOnExitedForeground(func() { p.reportState() })
 	p.app.Lifecycle().SetOnEnteredForeground(func() { p.reportState(); p.seen() })
 }

@@ -118,7 +118,12 @@ func (t Theme) Color(name fyne.ThemeColorName, v fyne.ThemeVariant) color.Color 
 		return p[Marked]
 	case theme.ColorNameInputBackground, theme.ColorNameMenuBackground, theme.ColorNameOverlayBackground, theme.ColorNameHeaderBackground:
 		return p[Surface]
-	case theme.ColorNameInputBorder, theme.ColorNameSeparator, theme.ColorNameInnerWindowBorder:
+	case theme.ColorNameInputBorder: // forms: it must be seen what can be typed into
+		if isDark {
+			return rgb(0x5a606a)
+		}
+		return rgb(0xb5b0a5)
+	case theme.ColorNameSeparator, theme.ColorNameInnerWindowBorder:
 		return p[Hairline]
 	case theme.ColorNamePlaceHolder, theme.ColorNameDisabled:
 		return p[Muted]

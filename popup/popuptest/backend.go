@@ -44,6 +44,7 @@ type Backend struct {
 	kb       control.KBStatus
 	rules    []control.Rule
 	asked    []control.Ask
+	listed   int
 	answered []control.Answer
 	waited   []time.Duration
 	askedAt  map[string]time.Time
@@ -138,6 +139,13 @@ func (b *Backend) Answers() []control.Answer {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.answered)
+}
+
+// Listed is how often the list of sessions was asked for.
+func (b *Backend) Listed() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.listed
 }
 
 // Waited says how long after its question each answer came.

@@ -16,6 +16,7 @@ import (
 func (b *Backend) ListSessions(_ context.Context, q control.SessionQuery) ([]control.SessionInfo, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.listed++
 	var out []control.SessionInfo
 	for _, id := range b.order {
 		s := b.sessions[id]

@@ -18,7 +18,6 @@ type Transcript struct {
 	rows    []*Row
 	items   []*item
 	live    int // index of the first item that the history does not hold yet
-	kept    int // how many items after that are kept over a snapshot
 	folds   map[string]bool
 	history map[string][]*item // items of messages by what they depend on
 	session string
@@ -85,7 +84,7 @@ func (t *Transcript) Reset(s control.Snapshot) Change {
 	t.view = s.View
 	var kept []*item
 	for _, it := range t.items[min(t.live, len(t.items)):] {
-		if it.keep && s.Live == nil {
+		if it.keep && s.Live == nil && !(it.kind == itemUser && arrived(s.View.History, it.user.text)) {
 			kept = append(kept, it)
 		}
 	}
@@ -95,7 +94,7 @@ func (t *Transcript) Reset(s control.Snapshot) Change {
 	if s.Live != nil {
 		t.resume(s.Live)
 	}
-	t.items, t.kept = append(t.items, kept...), len(kept)
+	t.items = append(t.items, kept...)
 	t.rebuild(0)
 	from := 0
 	for from < len(old) && from < len(t.rows) && old[from] == t.rows[from] {
@@ -188,8 +187,30 @@ func (t *Transcript) AddUser(text string, images []chat.Image) Change {
 	for i := len(t.items) - 1; i >= t.live; i-- {
 		t.items[i].keep = false
 	}
-	t.add(&item{kind: itemUser, user: userItem{text: text, images: images}})
+	t.add(&item{kind: itemUser, keep: true, user: userItem{text: text, images: images}})
 	return t.rebuildAt(from)
+}
+
+// TakeBack drops what AddUser showed and was not sent after all.
+func (t *Transcript) TakeBack() Change {
+	for i := len(t.items) - 1; i >= t.live; i-- {
+		if it := t.items[i]; it.kind == itemUser && it.keep {
+			t.items = append(t.items[:i], t.items[i+1:]...)
+			t.rebuildFrom(i, it.at)
+			return Change{From: it.at}
+		}
+	}
+	return Change{From: len(t.rows)}
+}
+
+// arrived reports whether the newest message of the user is this one.
+func arrived(history []chat.Message, text string) bool {
+	for i := len(history) - 1; i >= 0; i-- {
+		if m := &history[i]; m.Role == chat.RoleUser && m.Kind == chat.KindOrdinary {
+			return m.PlainText() == text
+		}
+	}
+	return false
 }
 
 // AddError shows an error that no run has reported.
@@ -228,7 +249,17 @@ func (t *Transcript) Answered(call string, v control.Verdict) Change {
 
 // Drained reports whether no run is at work and the rows still show events that
 // no snapshot has confirmed, so that the view should ask for the session anew.
-func (t *Transcript) Drained() bool { return t.run == "" && t.live+t.kept < len(t.items) }
+func (t *Transcript) Drained() bool {
+	if t.run != "" {
+		return false
+	}
+	for _, it := range t.items[t.live:] {
+		if !it.keep {
+			return true
+		}
+	}
+	return false
+}
 
 func (t *Transcript) add(it *item) { t.items = append(t.items, it) }
 

@@ -357,6 +357,32 @@ func TestErrorsStayUntilTheUserWritesAgain(t *testing.T) {
 	}
 }
 
+func TestWhatTheUserSentIsShownOnceThroughout(t *testing.T) {
+	tr := New()
+	tr.AddUser("hello", nil)
+	count := func(when string) {
+		t.Helper()
+		if got := strings.Count(show(tr.Rows()), "user \"hello\""); got != 1 {
+			t.Errorf("%s it is shown %d times", when, got)
+		}
+	}
+	view := control.SessionView{SessionInfo: control.SessionInfo{ID: "s"}}
+	tr.Reset(control.Snapshot{View: view})
+	count("before the owner has it")
+	view.History = []chat.Message{{ID: "m", Role: chat.RoleUser, Parts: []chat.Part{chat.Text("hello")}}}
+	tr.Reset(control.Snapshot{View: view, Live: &control.Live{Run: "r1"}})
+	count("while the run works")
+	run(tr, delta("hi"), &chat.Done{})
+	view.History = append(view.History, chat.Message{ID: "a", Role: chat.RoleAssistant, Parts: []chat.Part{chat.Text("hi")}})
+	tr.Reset(control.Snapshot{View: view})
+	count("at the end")
+	tr.AddUser("not sent", nil)
+	tr.TakeBack()
+	if strings.Contains(show(tr.Rows()), "not sent") {
+		t.Error("what was taken back is still shown")
+	}
+}
+
 func TestFoldsOpenAndCloseInPlace(t *testing.T) {
 	tr := New()
 	tr.Reset(control.Snapshot{View: history()})
