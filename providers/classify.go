@@ -191,6 +191,7 @@ var rules = []rule{
 	{[]string{"model_not_found", "model_not_available", "invalid_model", "1211", "model_decommissioned"}, false, chat.ClassUnknownModel},
 	{[]string{"does not exist or you do not have access", "is not a valid model", "provided model identifier is invalid", "no endpoints found", "model not exist", "is not found for api version", "not found, try pulling it"}, true, chat.ClassUnknownModel},
 	{[]string{"rate_limit_error", "rate_limit_exceeded", "resource_exhausted", "too_many_requests", "throttlingexception", "1302", "1303", "1305"}, false, chat.ClassRateLimit},
+	{[]string{"throttlingexception", "too many requests", "rate limit reached", "rate limit exceeded", "rate-limited upstream"}, true, chat.ClassRateLimit},
 	{[]string{"overloaded_error", "overloaded", "server_error", "internal_server_error", "internal_error", "api_error", "unavailable", "deadline_exceeded", "timeout_error", "server_is_overloaded", "slow_down", "1312", "aborted"}, false, chat.ClassTransient},
 }
 

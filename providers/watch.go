@@ -122,7 +122,7 @@ func (w *watch) run() {
 		case <-tick.C:
 		}
 		now := time.Now()
-		if slept(before, now) {
+		if slept(now.Round(0).Sub(before.Round(0)), now.Sub(before)) {
 			graceFrom = w.since()
 		}
 		before = now
@@ -135,9 +135,7 @@ func (w *watch) run() {
 
 // slept reports whether the wall clock went further than the monotonic one,
 // which stands still while the machine sleeps.
-func slept(before, now time.Time) bool {
-	return now.Round(0).Sub(before.Round(0))-now.Sub(before) > jumpAt
-}
+func slept(wall, monotonic time.Duration) bool { return wall-monotonic > jumpAt }
 
 // verdict says why the connection must end now, nil where it need not.
 func (w *watch) verdict(now int64, graceFrom *int64) error {
