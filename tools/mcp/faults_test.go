@@ -16,17 +16,38 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
+
+	"perch/config"
 )
 
 // faultEnv makes the test program be a server with that fault.
 const faultEnv = "PERCH_TEST_MCP_FAULT"
+
+// pidEnv names the file that a server writes its process id to, and hostEnv makes
+// the test program a host of one deaf server.
+const (
+	pidEnv  = "PERCH_TEST_MCP_PID"
+	hostEnv = "PERCH_TEST_MCP_HOST"
+)
 
 func TestMain(m *testing.M) {
 	if fault := os.Getenv(faultEnv); fault != "" {
 		serveFault(fault)
 		os.Exit(0)
 	}
+	if file := os.Getenv(hostEnv); file != "" {
+		host(file)
+	}
 	goleak.VerifyTestMain(m)
+}
+
+// host keeps a deaf server until it is killed.
+func host(pidFile string) {
+	c := fault("deaf")
+	c.Env[pidEnv] = pidFile
+	m := NewManager(func() map[string]config.Connector { return map[string]config.Connector{"s": c} }, nil)
+	m.Tools()
+	<-time.After(time.Hour)
 }
 
 type textInput struct {
@@ -45,8 +66,10 @@ func serveFault(fault string) {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		return
 	case "deaf": // does not even end when its input is closed, or on SIGTERM
-		exec.Command("true").Run()
 		ignoreTerm()
+		if file := os.Getenv(pidEnv); file != "" {
+			_ = os.WriteFile(file, []byte(fmt.Sprint(os.Getpid())), 0o600)
+		}
 		<-time.After(time.Hour)
 	case "dead":
 		fmt.Fprintln(os.Stderr, "no licence found, giving up")

@@ -7,6 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -355,6 +358,29 @@ func TestNothingOfAServerSurvivesTheManager(t *testing.T) {
 	if tools := m.Tools(); len(tools) != 0 {
 		t.Errorf("a closed manager has %v", names(tools))
 	}
+}
+
+func TestServersDieWithAKilledPerch(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the parent-death signal is Linux's own")
+	}
+	file := filepath.Join(t.TempDir(), "pid")
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), hostEnv+"="+file)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var pid int
+	eventually(t, "the server runs", func() bool {
+		b, _ := os.ReadFile(file)
+		pid, _ = strconv.Atoi(string(b))
+		return pid > 0 && running(pid)
+	})
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	eventually(t, "the server is dead", func() bool { return !running(pid) })
 }
 
 // running reports whether a process lives; a zombie does not.
