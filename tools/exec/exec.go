@@ -352,3 +352,11 @@ func (e *Executor) Unconfined() string {
 	}
 	return ""
 }
+
+// WithoutLandlock returns a configuration that behaves as on a kernel without
+// Landlock, so that what depends on it can be tested.
+func WithoutLandlock(c Config) Config {
+	none := 0
+	c.kernel = &none
+	return c
+}
