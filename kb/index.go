@@ -215,9 +215,6 @@ func (b *Base) indexLoop() {
 	for {
 		j := b.jobs.take()
 		if j == nil {
-			if b.maintain() {
-				continue
-			}
 			an = segment.NewAnalyzer() // its cache is for one burst of work
 			select {
 			case <-b.jobs.wake:
@@ -233,6 +230,27 @@ func (b *Base) indexLoop() {
 			b.notify(fmt.Sprintf("Indexing %s stopped: %v", j.root, err))
 		}
 		b.embed.kick()
+		select {
+		case b.tidy <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// tidyLoop merges and sweeps when there was a change, beside the indexing: what
+// it does is cut into short transactions that nobody waits for long.
+func (b *Base) tidyLoop() {
+	if !b.o.KeepPriority {
+		defer lowerPriority()()
+	}
+	for {
+		select {
+		case <-b.tidy:
+		case <-b.ctx.Done():
+			return
+		}
+		for b.maintain() {
+		}
 	}
 }
 
@@ -613,6 +631,49 @@ func (p *pass) flush() error {
 	err := p.b.be.Apply(context.WithoutCancel(p.ctx), p.batch)
 	p.batch, p.chunks, p.bytes, p.started = backend.Batch{}, 0, 0, time.Time{}
 	p.b.changed()
+	select {
+	case p.b.tidy <- struct{}{}:
+	default:
+	}
 	p.b.embed.kick()
 	return err
+}
+
+// Refresh looks at single files or folders below added ones again, and returns
+// when they are up to date.
+func (b *Base) Refresh(ctx context.Context, path string) error {
+	abs, err := expand(path)
+	if err != nil {
+		return err
+	}
+	roots, err := b.be.Roots(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range roots {
+		if !within(r.Path, abs) {
+			continue
+		}
+		j := &job{ctx: ctx, root: r.Path, paths: []string{abs}, done: make(chan error, 1)}
+		b.jobs.add(j)
+		select {
+		case err := <-j.done:
+			if err != nil {
+				return err
+			}
+		case <-b.ctx.Done():
+			return chat.NewError(chat.ClassAborted, "err.kb_closed", "The knowledge base was closed.")
+		}
+	}
+	return nil
+}
+
+// Settle does at once what the indexing thread leaves for quiet moments.
+func (b *Base) Settle(ctx context.Context) error {
+	for {
+		more, err := b.be.Maintain(ctx)
+		if err != nil || !more {
+			return err
+		}
+	}
 }

@@ -83,6 +83,7 @@ type Base struct {
 
 	jobs  jobs
 	embed embedding
+	tidy  chan struct{} // wakes tidyLoop
 
 	mu sync.Mutex // guards what follows
 	// work is the progress of the pass at work.
@@ -119,10 +120,13 @@ func Open(o Options) (*Base, error) {
 	}
 	b := &Base{o: o, be: be, noticed: map[string]time.Time{}, skips: map[string]walk.File{}}
 	b.ctx, b.stop = context.WithCancel(context.Background())
+	b.tidy = make(chan struct{}, 1)
+	b.tidy <- struct{}{}
 	b.jobs.init()
 	b.embed.init(o.Embedder)
 	b.wg.Go(b.indexLoop)
 	b.wg.Go(b.embedLoop)
+	b.wg.Go(b.tidyLoop)
 	return b, nil
 }
 

@@ -90,7 +90,7 @@ func TestTwentyKillsLoseNothingAndEmbedNothingTwice(t *testing.T) {
 		write(t, filepath.Join(dir, fmt.Sprintf("d%02d", i%20), fmt.Sprintf("f%03d.txt", i)), fmt.Sprintf("Document number%d speaks of topic%d and nothing else.\n", i, i%7))
 	}
 	var mu sync.Mutex
-	asked := map[string]int{}    // texts in answers that were written
+	asked := map[string]int{} // texts in answers that were written
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var texts []string
 		if json.NewDecoder(r.Body).Decode(&texts) != nil {

@@ -1,7 +1,6 @@
 package segment
 
 import (
-	"strings"
 	"sync"
 	"unicode"
 	"unicode/utf8"
@@ -57,21 +56,57 @@ func Fold(s string) string { return foldText(s, false) }
 // FoldWords is Fold with a space for whatever is no letter or digit.
 func FoldWords(s string) string { return foldText(s, true) }
 
+// asciiFold is the table for ASCII: the character in lower case, or a space for
+// what separates. The second is for words only.
+var asciiFold = func() (t [2][utf8.RuneSelf]byte) {
+	for c := range byte(utf8.RuneSelf) {
+		l := c
+		if c >= 'A' && c <= 'Z' {
+			l = c + 'a' - 'A'
+		}
+		t[0][c], t[1][c] = l, ' '
+		if c <= ' ' {
+			t[0][c] = ' '
+		}
+		if l >= 'a' && l <= 'z' || l >= '0' && l <= '9' {
+			t[1][c] = l
+		}
+	}
+	return t
+}()
+
 func foldText(s string, words bool) string {
-	table := foldTable()
-	var b strings.Builder
-	b.Grow(len(s) + len(s)/8)
+	var table []folded
+	ascii := &asciiFold[0]
+	if words {
+		ascii = &asciiFold[1]
+	}
+	b := make([]byte, 0, len(s)+len(s)/8)
 	space := false
 	for i := 0; i < len(s); {
-		r, n := rune(s[i]), 1
-		if r >= utf8.RuneSelf {
-			r, n = utf8.DecodeRuneInString(s[i:])
+		if c := s[i]; c < utf8.RuneSelf {
+			i++
+			l := ascii[c]
+			if l == ' ' {
+				space = true
+				continue
+			}
+			if space && len(b) > 0 {
+				b = append(b, ' ')
+			}
+			space = false
+			b = append(b, l)
+			continue
 		}
+		if table == nil {
+			table = foldTable()
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
 		var f folded
 		switch {
 		case r < tableEnd:
 			f = table[r]
-		case r >= 0x3040 && r <= 0x9fff || r >= 0xac00 && r <= 0xd7a3: // as they are
+		case r >= tableEnd && r <= 0x9fff || r >= 0xac00 && r <= 0xd7a3: // as they are
 			f = folded{s[i : i+n], r != 0x30fb && r != 0x30a0}
 		case r >= wideStart && r < wideEnd:
 			f = table[tableEnd+r-wideStart]
@@ -79,15 +114,15 @@ func foldText(s string, words bool) string {
 			f = foldRune(r)
 		}
 		i += n
-		if f.text == " " || words && !f.word || f.text == "\t" || f.text == "\n" || f.text == "\r" {
-			space = b.Len() > 0
+		if f.text == " " || words && !f.word {
+			space = true
 			continue
 		}
-		if space {
-			b.WriteByte(' ')
-			space = false
+		if space && len(b) > 0 {
+			b = append(b, ' ')
 		}
-		b.WriteString(f.text)
+		space = false
+		b = append(b, f.text...)
 	}
-	return b.String()
+	return string(b)
 }

@@ -35,7 +35,7 @@ const lockTimeout = time.Second
 var (
 	bMeta     = []byte("meta")
 	bDocs     = []byte("docs")     // path → docRecord
-	bPaths    = []byte("paths")    // document number → path
+	bPaths    = []byte("paths")    // document number → path, NUL, title
 	bChunks   = []byte("chunks")   // chunk id → chunk record
 	bHashes   = []byte("hashes")   // chunk id → hash of its text
 	bSegs     = []byte("segments") // segment number → bucket

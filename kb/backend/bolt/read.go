@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"go.etcd.io/bbolt"
 
@@ -76,7 +77,7 @@ func (b *Backend) Documents(ctx context.Context, f func(backend.Document) bool) 
 func (b *Backend) Chunks(_ context.Context, ids []uint32) ([]backend.Chunk, error) {
 	out := make([]backend.Chunk, 0, len(ids))
 	err := b.db.View(func(tx *bbolt.Tx) error {
-		chunks, paths, docs := tx.Bucket(bChunks), tx.Bucket(bPaths), tx.Bucket(bDocs)
+		chunks, paths := tx.Bucket(bChunks), tx.Bucket(bPaths)
 		titles := map[uint64][2]string{}
 		for _, id := range ids {
 			v := chunks.Get(be4(id))
@@ -89,14 +90,8 @@ func (b *Backend) Chunks(_ context.Context, ids []uint32) ([]backend.Chunk, erro
 			}
 			names, ok := titles[number]
 			if !ok {
-				p := paths.Get(be8(number))
-				var d struct {
-					Title string `json:"title"`
-				}
-				if err := json.Unmarshal(docs.Get(p), &d); err != nil {
-					return fmt.Errorf("%w: the record of %s: %w", ErrDamaged, p, err)
-				}
-				names = [2]string{string(p), d.Title}
+				path, title, _ := strings.Cut(string(paths.Get(be8(number))), "\x00")
+				names = [2]string{path, title}
 				titles[number] = names
 			}
 			c.ID, c.Path, c.Title = id, names[0], names[1]
