@@ -57,7 +57,7 @@ func hidden(r rune) bool {
 	case r == 0x200d, r == 0x200c:
 		return false // joiners of emoji and of Persian and Indic words
 	}
-	return r == 0x061c || r == 0x200e || r == 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x2060 && r <= 0x206f ||
+	return r == 0x061c || r == 0x200b || r == 0x200e || r == 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x2060 && r <= 0x206f ||
 		r == 0xfeff || r >= 0xe0000 && r <= 0xe007f || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r)
 }
 

@@ -60,8 +60,8 @@ type textView struct {
 	live bool // out is a terminal
 	size func() size
 
-	text    string // of the model call at work, as shown on a terminal
-	fixed   int    // bytes of text that can no longer be erased: a line came between
+	text    string // of the model call at work, as it came, on a terminal
+	fixed   int    // bytes of its visible form that can no longer be erased: a line came between
 	pending strings.Builder
 	midLine bool // the terminal's cursor stands behind text
 	names   map[string]string
@@ -113,12 +113,11 @@ func (v *textView) delta(s string) error {
 		v.pending.WriteString(s)
 		return nil
 	}
-	s = visible(s)
 	v.text += s
 	if s != "" {
 		v.midLine = !strings.HasSuffix(s, "\n")
 	}
-	_, err := io.WriteString(v.out, s)
+	_, err := io.WriteString(v.out, visible(s))
 	return err
 }
 
@@ -133,41 +132,22 @@ func (v *textView) withdraw(n int) error {
 	if n == 0 || v.text == "" {
 		return nil
 	}
-	keep := dropBytes(v.text, n)
-	from := min(v.fixed, len(v.text))
+	shown := visible(v.text)
+	v.text = v.text[:max(0, len(v.text)-n)]
+	keep := visible(v.text)
+	from := min(v.fixed, len(shown))
 	codes, ok := "", len(keep) >= from
 	if ok {
-		codes, ok = erase(v.text[from:], keep[from:], v.size())
+		codes, ok = erase(shown[from:], keep[from:], v.size())
 	}
 	if !ok {
 		// A part is out of reach: say so, and begin anew below.
 		codes = "\n" + v.app.t("cli.withdrawn") + "\n" + keep
-		v.fixed = 0
-		from = 0
+		v.fixed, from = 0, 0
 	}
-	v.text = keep
 	v.midLine = len(keep) > from && !strings.HasSuffix(keep, "\n")
 	_, err := io.WriteString(v.out, codes)
 	return err
-}
-
-// dropBytes drops the last n bytes of what the model wrote from its visible form.
-func dropBytes(shown string, n int) string {
-	// Characters that are shown as others count with their own bytes.
-	r := []rune(shown)
-	for len(r) > 0 && n > 0 {
-		n -= ownBytes(r[len(r)-1])
-		r = r[:len(r)-1]
-	}
-	return string(r)
-}
-
-// ownBytes is how many bytes a shown character had in the model's text.
-func ownBytes(r rune) int {
-	if r >= 0x2400 && r < 0x2420 || r == '␡' {
-		return 1
-	}
-	return len(string(r))
 }
 
 // endCall ends the text of a model call.
@@ -195,7 +175,7 @@ func (v *textView) side(s string) {
 		fmt.Fprintln(v.out)
 		v.midLine = false
 	}
-	v.fixed = len(v.text)
+	v.fixed = len(visible(v.text))
 	v.app.note(s)
 }
 
