@@ -21,15 +21,15 @@ const maxInput = 16 << 10
 // respond decides what to say. It reads the newest question and what followed it.
 func respond(req *providers.Request) answer {
 	q := questionOf(req.Messages)
-	if isSummaryRequest(req, q.text) {
-		return answer{text: summarise(q.text, req.MaxOutput)}
+	if isSummaryRequest(req, q.raw) {
+		return answer{text: summarise(q.raw, req.MaxOutput)}
 	}
 	l := languageOf(q.text)
 	var a answer
 	switch {
 	case len(q.rounds) > 0:
 		a = afterTools(req, q, l)
-	case strings.TrimSpace(q.text) == "" && q.images == 0:
+	case strings.TrimSpace(q.text) == "" && q.images == 0 && len(q.files) == 0:
 		a = answer{text: helpText("commands", l)}
 	default:
 		a = firstAnswer(req, q, l)
@@ -43,8 +43,10 @@ func respond(req *providers.Request) answer {
 
 // question is the newest question of a history and the tool rounds since.
 type question struct {
-	text   string
+	raw    string // as it stands in the history
+	text   string // without the list of attached files
 	images int
+	files  []string // attached to it
 	rounds []exchange
 }
 
@@ -73,7 +75,8 @@ func questionOf(msgs []chat.Message) question {
 			q.images++
 		}
 	}
-	q.text = msgs[at].PlainText()
+	q.raw = msgs[at].PlainText()
+	q.text, q.files = splitAttached(q.raw)
 	calls := map[string]*chat.ToolCall{}
 	for i := at + 1; i < len(msgs); i++ {
 		m := &msgs[i]
@@ -89,6 +92,37 @@ func questionOf(msgs []chat.Message) question {
 		}
 	}
 	return q
+}
+
+// attachedMark is the line before the list of attached files, as the harness
+// writes it.
+const attachedMark = "Attached files (read them with read_file):"
+
+// maxAttached is how many attached files are read: each is shown whole.
+const maxAttached = 3
+
+// splitAttached takes the list of attached files off a question.
+func splitAttached(text string) (question string, files []string) {
+	question, list, ok := strings.Cut(text, attachedMark)
+	if !ok {
+		return text, nil
+	}
+	for _, l := range strings.Split(list, "\n") {
+		if f, ok := strings.CutPrefix(strings.TrimSpace(l), "- "); ok && len(files) < maxAttached {
+			files = append(files, f)
+		}
+	}
+	return strings.TrimSpace(question), files
+}
+
+// readAttached calls for the attached files.
+func readAttached(files []string) answer {
+	var a answer
+	for _, f := range files {
+		in, _ := json.Marshal(map[string]string{"path": f}) // a map of strings always encodes
+		a.calls = append(a.calls, chat.ToolCall{Name: toolRead, Input: string(in)})
+	}
+	return a
 }
 
 // firstAnswer answers a question before any tool has run.
@@ -110,6 +144,9 @@ func firstAnswer(req *providers.Request, q question, l language) answer {
 	}
 	if s, ok := calculate(text, l); ok {
 		return answer{text: note + s}
+	}
+	if len(q.files) > 0 && findTool(req.Tools, toolRead) != nil {
+		return readAttached(q.files)
 	}
 	topic, strong := findHelp(text, l)
 	if strong {

@@ -16,7 +16,7 @@ import (
 
 var allTools = []chat.ToolDef{
 	{Name: "knowledge_search"}, {Name: "list_files"}, {Name: "memory"}, {Name: "read_clipboard"},
-	{Name: "read_file"}, {Name: "run_command"}, {Name: "take_screenshot"}, {Name: "web_fetch"}, {Name: "web_search"},
+	{Name: "read_file"}, {Name: "run_command"}, {Name: "search_files"}, {Name: "take_screenshot"}, {Name: "web_fetch"}, {Name: "web_search"},
 }
 
 func ask(text string) providers.Request {
@@ -117,6 +117,7 @@ func TestSlashCommandsBecomeCalls(t *testing.T) {
 		{"/read notes.md", "read_file", `{"path":"notes.md"}`},
 		{"/list", "list_files", `{}`},
 		{"/fetch https://example.org", "web_fetch", `{"url":"https://example.org"}`},
+		{"/search func main(", "search_files", `{"literal":true,"pattern":"func main("}`},
 		{"/web perch", "web_search", `{"query":"perch"}`},
 	} {
 		m := complete(t, ask(c.text))
@@ -275,6 +276,23 @@ func TestImagesAreNotSeenAndThatIsSaid(t *testing.T) {
 	}
 	req.Messages[0].Parts = []chat.Part{chat.Text("2+2"), img}
 	if got := say(t, req); !strings.Contains(got, "cannot see images") || !strings.Contains(got, "**4**") {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestAttachedFilesAreShown(t *testing.T) {
+	for _, text := range []string{"what is in here?", ""} {
+		m := complete(t, ask(text+"\n\n"+attachedMark+"\n- /home/u/a b.txt\n- /home/u/c.md\n- 3\n- 4"))
+		var got []string
+		for _, c := range m.Calls() {
+			got = append(got, c.Name+" "+c.Input)
+		}
+		if want := `read_file {"path":"/home/u/a b.txt"} read_file {"path":"/home/u/c.md"} read_file {"path":"3"}`; strings.Join(got, " ") != want {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+	req := ask("2+2\n\n" + attachedMark + "\n- a")
+	if got := say(t, req); !strings.Contains(got, "**4**") {
 		t.Errorf("%q", got)
 	}
 }

@@ -18,6 +18,7 @@ const (
 	toolMemory     = "memory"
 	toolRead       = "read_file"
 	toolList       = "list_files"
+	toolSearch     = "search_files"
 	toolFetch      = "web_fetch"
 	toolWeb        = "web_search"
 )
@@ -46,6 +47,7 @@ var commands = map[string]commandSpec{
 	"remember": {tool: toolMemory, arg: "text", fixed: map[string]any{"action": "add", "part": "notes"}},
 	"read":     {tool: toolRead, arg: "path"},
 	"list":     {tool: toolList, arg: "path", optional: true},
+	"search":   {tool: toolSearch, arg: "pattern", fixed: map[string]any{"literal": true}},
 	"fetch":    {tool: toolFetch, arg: "url"},
 	"web":      {tool: toolWeb, arg: "query"},
 }
@@ -128,6 +130,9 @@ func afterTools(req *providers.Request, q question, l language) answer {
 			b.WriteString("\n\n")
 		}
 		b.WriteString(report(x, asked, topic, l))
+	}
+	if asked && len(q.files) > 0 {
+		b.WriteString("\n\n" + l.say("no_model") + "\n\n" + l.say("connect"))
 	}
 	return answer{text: b.String()}
 }

@@ -29,7 +29,7 @@ func TestSlashCommandsFitTheSchemasOfTheTools(t *testing.T) {
 		}
 	}
 	for _, line := range []string{
-		"/clip", "/shot", "/run ls -la", "/find the lease", "/read notes.md", "/list", "/list src", "/fetch https://example.org", "/web perch",
+		"/clip", "/shot", "/run ls -la", "/find the lease", "/read notes.md", "/list", "/list src", "/search func main(", "/fetch https://example.org", "/web perch",
 		"when does the lease of the workshop end?",
 	} {
 		res, err := builtin.New().Complete(context.Background(), providers.Request{
