@@ -133,6 +133,17 @@ func (r *Rig) Screen() *image.NRGBA {
 	return img
 }
 
+// Pixel is the colour of one point of the screen. It is quick enough to watch for
+// the moment when something is painted.
+func (r *Rig) Pixel(p image.Point) color.NRGBA {
+	r.t.Helper()
+	rep, err := xproto.GetImage(r.x, xproto.ImageFormatZPixmap, xproto.Drawable(r.root), int16(p.X), int16(p.Y), 1, 1, 0xffffffff).Reply()
+	if err != nil || len(rep.Data) < 3 {
+		r.t.Fatalf("colour at %v: %v", p, err)
+	}
+	return color.NRGBA{R: rep.Data[2], G: rep.Data[1], B: rep.Data[0], A: 255}
+}
+
 // Screenshot writes a picture of the screen as PNG.
 func (r *Rig) Screenshot(path string) {
 	r.t.Helper()
