@@ -8,6 +8,7 @@ package desk
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"perch/chat"
@@ -34,6 +35,9 @@ type Desktop interface {
 // secret places; nil knows none. [GenerateImage] stands apart, since it needs a
 // model and no desktop.
 func Tools(d Desktop, p *places.Places) []chat.Tool {
+	if d == nil {
+		d = noDesktop{}
+	}
 	return []chat.Tool{ReadClipboard(d), WriteClipboard(d, p), TakeScreenshot(d)}
 }
 
@@ -41,6 +45,23 @@ func Tools(d Desktop, p *places.Places) []chat.Tool {
 // or allowed it already.
 func desktopNeed(env chat.Env, subject, detail string) chat.Need {
 	return chat.Need{Kind: chat.NeedDesktop, Subject: subject, Detail: detail, Free: env.Granted(chat.NeedDesktop, subject)}
+}
+
+// errNoDesktop is what the tools say where there is none.
+var errNoDesktop = errors.New("there is no desktop here; start Perch inside a graphical session to use clipboard and screenshots")
+
+// noDesktop stands in where there is no desktop.
+type noDesktop struct{}
+
+func (noDesktop) ReadClipboard(context.Context) (control.Clip, error) {
+	return control.Clip{}, errNoDesktop
+}
+func (noDesktop) ReadSelection(context.Context) (control.Clip, error) {
+	return control.Clip{}, errNoDesktop
+}
+func (noDesktop) WriteClipboard(context.Context, control.Clip) error { return errNoDesktop }
+func (noDesktop) Screenshot(context.Context, control.Shot) ([]byte, error) {
+	return nil, errNoDesktop
 }
 
 // decode reads a call's input, which the runner has checked against the schema.

@@ -83,11 +83,27 @@ func TestReadClipboardReturnsTextAndImage(t *testing.T) {
 		{"image", control.Clip{PNG: pic}, "image", 1},
 		{"both", control.Clip{Text: "cell", PNG: pic}, "cell", 1},
 		{"nothing", control.Clip{}, "empty", 0},
+		{"broken image", control.Clip{PNG: []byte("\x89PNG broken")}, "cannot be read", 0},
+		{"huge image", control.Clip{PNG: append(append([]byte(nil), pic...), make([]byte, maxPicture)...)}, "too large", 0},
 		{"broken text", control.Clip{Text: "a\x00\xffb"}, "a\uFFFDb", 0},
 	} {
 		r := toolstest.Run(t, ReadClipboard(&fakeDesktop{clip: c.clip}), `{}`, toolstest.NewEnv(t))
 		if !strings.Contains(r.Text, c.text) || len(r.Images) != c.images {
 			t.Errorf("%s: %q with %d images", c.name, r.Text, len(r.Images))
+		}
+	}
+}
+
+func TestWithoutADesktopTheToolsSaySo(t *testing.T) {
+	env := toolstest.NewEnv(t)
+	for name, input := range map[string]string{"read_clipboard": `{"source":"selection"}`, "write_clipboard": `{"text":"x"}`, "take_screenshot": `{}`} {
+		for _, tool := range Tools(nil, nil) {
+			if tool.Definition().Name != name {
+				continue
+			}
+			if _, err := tool.Execute(context.Background(), json.RawMessage(input), env); !errors.Is(err, errNoDesktop) {
+				t.Errorf("%s: %v", name, err)
+			}
 		}
 	}
 }

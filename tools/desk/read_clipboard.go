@@ -1,10 +1,13 @@
 package desk
 
 import (
+	"bytes"
 	"context"
 	_ "embed" // the description
 	"encoding/json"
 	"fmt"
+	"image/png"
+	"strings"
 
 	"perch/chat"
 	"perch/control"
@@ -61,20 +64,32 @@ func (t readClipboard) Execute(ctx context.Context, input json.RawMessage, env c
 	return clipResult(what, clip, env.SpoolDir()), nil
 }
 
+// maxPicture is the largest clipboard picture that is passed on, in bytes: a
+// screen of 8 megapixels has some 10 MB.
+const maxPicture = 32 << 20
+
 // clipResult turns a clipboard's content into a result.
 func clipResult(what string, clip control.Clip, spool string) chat.ToolResult {
 	var r chat.ToolResult
-	text := outside.Clean(clip.Text)
-	switch {
-	case text != "":
-		r.Text = outside.Mark(what, outside.Cap(text, outside.MaxChars, spool, what))
-	case len(clip.PNG) > 0:
-		r.Text = fmt.Sprintf("The %s holds an image (%d bytes of PNG).", what, len(clip.PNG))
-	default:
-		r.Text = fmt.Sprintf("The %s is empty, or holds something that is neither text nor an image.", what)
-	}
+	var notes []string
 	if len(clip.PNG) > 0 {
-		r.Images = []chat.Image{picture(clip.PNG, what)}
+		c, err := png.DecodeConfig(bytes.NewReader(clip.PNG))
+		switch {
+		case err != nil:
+			notes = append(notes, fmt.Sprintf("The %s holds an image that cannot be read: %v.", what, err))
+		case len(clip.PNG) > maxPicture || c.Width > maxPixels/max(c.Height, 1):
+			notes = append(notes, fmt.Sprintf("The %s holds an image of %d × %d pixels, which is too large to pass on. Ask the user to copy a part of it.", what, c.Width, c.Height))
+		default:
+			notes = append(notes, fmt.Sprintf("The %s holds an image of %d × %d pixels.", what, c.Width, c.Height))
+			r.Images = []chat.Image{picture(clip.PNG, what)}
+		}
 	}
+	if text := outside.Clean(clip.Text); text != "" {
+		notes = append(notes, outside.Mark(what, outside.Cap(text, outside.MaxChars, spool, what)))
+	}
+	if len(notes) == 0 {
+		notes = append(notes, fmt.Sprintf("The %s is empty, or holds something that is neither text nor an image.", what))
+	}
+	r.Text = strings.Join(notes, "\n")
 	return r
 }
