@@ -34,8 +34,8 @@ type Rules struct {
 	SignedThinkingOnly bool
 	// NoThinking drops all thinking: the wire has no place for it.
 	NoThinking bool
-	// MergeUsers joins consecutive user messages into one.
-	MergeUsers bool
+	// Alternate joins consecutive messages of users, and of assistants.
+	Alternate bool
 }
 
 // Prepare returns the history as a wire wants it. Foreign thinking is dropped,
@@ -49,6 +49,9 @@ type Rules struct {
 // model to think aloud.
 func Prepare(req *Request, r Rules) []chat.Message {
 	msgs, _ := chat.Repair(req.Messages)
+	if r.CallID != nil { // before images get their labels, which name the call
+		msgs = mapCallIDs(msgs, r.CallID)
+	}
 	msgs = chat.WithRoundImages(msgs)
 	out := make([]chat.Message, 0, len(msgs))
 	for i := range msgs {
@@ -59,7 +62,7 @@ func Prepare(req *Request, r Rules) []chat.Message {
 				continue
 			}
 			res := *m.Result
-			res.Text = Sanitize(res.Text)
+			res.Name, res.Text = toolName(res.Name), Sanitize(res.Text)
 			if strings.TrimSpace(res.Text) == "" {
 				res.Text = EmptyResult
 			}
@@ -69,20 +72,20 @@ func Prepare(req *Request, r Rules) []chat.Message {
 			if len(m.Parts) == 0 {
 				continue
 			}
+			if n := len(out); r.Alternate && n > 0 && out[n-1].Role == chat.RoleAssistant && !out[n-1].HasCalls() {
+				out[n-1].Parts = append(out[n-1].Parts[:len(out[n-1].Parts):len(out[n-1].Parts)], m.Parts...)
+				continue
+			}
 		default:
 			m.Parts = userParts(req, r, m.Parts)
-			if n := len(out); r.MergeUsers && n > 0 && out[n-1].Role == chat.RoleUser {
+			if n := len(out); r.Alternate && n > 0 && out[n-1].Role == chat.RoleUser {
 				out[n-1].Parts = append(out[n-1].Parts[:len(out[n-1].Parts):len(out[n-1].Parts)], m.Parts...)
 				continue
 			}
 		}
 		out = append(out, m)
 	}
-	out = framed(out)
-	out, _ = chat.Repair(out)
-	if r.CallID != nil {
-		mapCallIDs(out, r.CallID)
-	}
+	out, _ = chat.Repair(framed(out))
 	return out
 }
 
@@ -214,7 +217,8 @@ func userParts(req *Request, r Rules, in []chat.Part) []chat.Part {
 	return parts
 }
 
-func mapCallIDs(msgs []chat.Message, id func(string) string) {
+func mapCallIDs(in []chat.Message, id func(string) string) []chat.Message {
+	msgs := append([]chat.Message(nil), in...)
 	for i := range msgs {
 		m := &msgs[i]
 		if m.Result != nil {
@@ -234,4 +238,5 @@ func mapCallIDs(msgs []chat.Message, id func(string) string) {
 			}
 		}
 	}
+	return msgs
 }

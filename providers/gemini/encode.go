@@ -150,7 +150,7 @@ func newer(model string) bool {
 
 // contents keeps all results of a round in one content, directly after the calls.
 func contents(req *providers.Request) []content {
-	history := providers.Prepare(req, providers.Rules{Images: imageLimits, CallID: providers.CallIDs(idLimit, false), MergeUsers: true})
+	history := providers.Prepare(req, providers.Rules{Images: imageLimits, CallID: providers.CallIDs(idLimit, false), Alternate: true})
 	var out []content
 	for i := range history {
 		m := &history[i]

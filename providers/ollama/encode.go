@@ -87,7 +87,7 @@ func (w *wire) Encode(req *providers.Request) (providers.Call, error) {
 	if s := providers.Sanitize(req.System); strings.TrimSpace(s) != "" {
 		r.Messages = append(r.Messages, message{Role: "system", Content: s})
 	}
-	for _, m := range providers.Prepare(req, providers.Rules{Images: imageLimits, CallID: providers.CallIDs(idLimit, false), MergeUsers: true}) {
+	for _, m := range providers.Prepare(req, providers.Rules{Images: imageLimits, CallID: providers.CallIDs(idLimit, false), Alternate: true}) {
 		r.Messages = append(r.Messages, encode(&m))
 	}
 	body, err := providers.MarshalBody(r)

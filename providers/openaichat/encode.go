@@ -168,7 +168,7 @@ func (w *wire) messages(req *providers.Request) []message {
 		out = append(out, m)
 	}
 	history := providers.Prepare(req, providers.Rules{
-		Images: imageLimits, CallID: providers.CallIDs(c.idLength, c.exactIDs), MergeUsers: c.merge,
+		Images: imageLimits, CallID: providers.CallIDs(c.idLength, c.exactIDs), Alternate: c.merge,
 		NoThinking: c.thinking == noThinking,
 	})
 	for i := range history {
@@ -195,20 +195,22 @@ func (w *wire) messages(req *providers.Request) []message {
 	return out
 }
 
-// markLast puts the second breakpoint at the newest user or tool message.
+// markLast puts the second breakpoint at the newest user or tool message. All of
+// them are written as blocks, so that a message looks the same with and without.
 func markLast(out []message) {
+	marked := false
 	for i := len(out) - 1; i > 0; i-- {
 		m := &out[i]
 		if m.Role != "user" && m.Role != "tool" {
 			continue
 		}
-		switch v := m.Content.(type) {
-		case string:
-			m.Content = []contentBlock{{Type: "text", Text: v, CacheControl: ephemeral}}
-		case []contentBlock:
-			v[len(v)-1].CacheControl = ephemeral
+		if s, ok := m.Content.(string); ok {
+			m.Content = []contentBlock{{Type: "text", Text: s}}
 		}
-		return
+		if v, ok := m.Content.([]contentBlock); ok && !marked {
+			v[len(v)-1].CacheControl = ephemeral
+			marked = true
+		}
 	}
 }
 
