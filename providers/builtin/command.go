@@ -154,16 +154,18 @@ func report(x exchange, asked bool, topic string, l language) string {
 	case toolKnowledge:
 		return passages(r, asked, topic, l)
 	case toolClipboard:
-		text, marked := unmark(r.Text)
+		text := marked.FindStringSubmatch(r.Text)
 		switch {
-		case marked && len(r.Images) > 0:
-			return l.say("clip_both") + "\n\n" + fence(text)
-		case marked:
-			return l.say("clip_text") + "\n\n" + fence(text)
+		case text != nil && len(r.Images) > 0:
+			return l.say("clip_both") + "\n\n" + fence(text[1])
+		case text != nil:
+			return l.say("clip_text") + "\n\n" + fence(text[1])
 		case len(r.Images) > 0:
 			return l.say("clip_image")
+		case strings.Contains(r.Text, "is empty"):
+			return l.say("clip_empty")
 		}
-		return l.say("clip_empty")
+		return quote(r.Text)
 	case toolScreenshot:
 		return l.say("shot") + " " + r.Text
 	case toolRun:
