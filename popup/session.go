@@ -51,6 +51,7 @@ func (p *Popup) open(id string) {
 		p.info, p.model = v.SessionInfo, v.Model
 		p.draw(p.tr.Reset(control.Snapshot{View: v}))
 		p.view.ToEnd()
+		p.ui.refit()
 		if v.Draft != "" && p.ui.text() == "" {
 			p.ui.setText(v.Draft)
 			p.drafted = v.Draft

@@ -64,7 +64,11 @@ func (b *builder) indented(top, height float32, line float32) (x, w float32) {
 	for range b.row.Quote {
 		bar := canvas.NewRectangle(look.Color(look.Hairline))
 		bar.CornerRadius = 1.5
-		b.add(bar, x+1, 0, 3, top+height)
+		from := top
+		if b.prev != nil && b.prev.Quote > 0 {
+			from = 0
+		}
+		b.add(bar, x+1, from, 3, top+height-from)
 		x += quoteStep
 	}
 	x += float32(b.row.Indent) * indentStep
@@ -110,9 +114,7 @@ func (b *builder) paragraph() float32 {
 	switch {
 	case heading:
 		gap = headingGap
-	case row.Marker.Kind != transcript.NoMarker:
-		gap = itemGap
-	case row.Indent > 0 || row.Quote > 0:
+	case b.prev != nil && (row.Indent > 0 && b.prev.Indent > 0 || row.Quote > 0 && b.prev.Quote > 0):
 		gap = itemGap
 	}
 	sp := spans(row.Runs, heading, row.Dim)

@@ -227,7 +227,11 @@ func (v *View) bind(offset *float32, height float32) bool {
 			r.stale = true
 		}
 		if r.stale {
-			h := r.bind(v.rows[i], v.width)
+			var prev *transcript.Row
+			if i > 0 {
+				prev = v.rows[i-1]
+			}
+			h := r.bind(v.rows[i], prev, v.width)
 			r.stale = false
 			v.selectRow(i, r)
 			if h != v.heights[i] {

@@ -83,11 +83,12 @@ func (w *rowRenderer) Objects() []fyne.CanvasObject { return w.r.objects }
 func (w *rowRenderer) Refresh()                     { canvas.Refresh(w.r) }
 func (w *rowRenderer) Destroy()                     {}
 
-// bind draws a row for a width and returns its height.
-func (r *rowView) bind(row *transcript.Row, width float32) float32 {
+// bind draws a row for a width, below the row prev or none, and returns its
+// height.
+func (r *rowView) bind(row, prev *transcript.Row, width float32) float32 {
 	r.row, r.text, r.used = row, nil, 0
 	r.objects, r.areas, r.onHover, r.links = r.objects[:0], nil, nil, nil
-	b := builder{r: r, row: row, left: look.Edge, width: width - 2*look.Edge}
+	b := builder{r: r, row: row, prev: prev, left: look.Edge, width: width - 2*look.Edge}
 	h := b.build()
 	r.Resize(fyne.NewSize(width, h))
 	canvas.Refresh(r)
@@ -173,6 +174,7 @@ func (r *rowView) hover(on bool, over *area) {
 type builder struct {
 	r     *rowView
 	row   *transcript.Row
+	prev  *transcript.Row // the row above, nil for the first
 	left  float32
 	width float32
 }

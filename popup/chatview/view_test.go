@@ -22,7 +22,7 @@ const sample = "# Placing a window\n\nThe popup is placed by **one pure function
 	"1. find the screen with the focus\n2. take its upper third\n   - at every scale\n   - never beyond the edge\n3. done\n\n" +
 	"- [x] X11\n- [ ] Wayland\n\n> A window that asks is a window that waits.\n\n" +
 	"```go\n// placeOn returns the top left corner.\nfunc placeOn(screens []Rect, focus Point) Point {\n\tfor i, s := range screens {\n\t\tif s.Contains(focus) {\n\t\t\treturn s.Upper(0.33) // 33 %\n\t\t}\n\t}\n\treturn Point{X: 0, Y: 42}\n}\n```\n\n" +
-	"| screen | scale | placed |\n|:-------|:-----:|-------:|\n| eDP-1 | 2 | 640, 320 |\n| DP-2 | 1 | 2240, 280 |\n\n## Then\n\nInline mathematics like $E = mc^2$ reads as text.\n\n$$\n\\sum_{i=1}^{n} x_i = \\frac{a+b}{2}\n$$\n\nThe end."
+	"| screen | scale | placed |\n|:-------|:-----:|-------:|\n| eDP-1 | 2 | 640, 320 |\n| DP-2 | 1 | 2240, 280 |\n\n## Then\n\nInline mathematics like $E = mc^2$ reads as text.\n\n$$\nx^2 = \\frac{a+b}{2}\n$$\n\nThe end."
 
 // show builds a view of a transcript in a window of a fixed size.
 func show(t testing.TB, tr *transcript.Transcript, w, h float32) (*View, fyne.Window) {
@@ -70,6 +70,7 @@ func session() control.SessionView {
 }
 
 func useTheme(t testing.TB, variant string) {
+	t.Helper()
 	app := test.NewTempApp(t)
 	app.Settings().SetTheme(look.Theme{Variant: variant})
 }

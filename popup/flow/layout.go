@@ -65,10 +65,11 @@ type Options struct {
 
 // piece is a part of a line in one style.
 type piece struct {
-	text string
-	span int
-	x, w float32
-	from int // byte offset in the whole text
+	text  string
+	emoji bool // drawn in the system's emoji font
+	span  int
+	x, w  float32
+	from  int // byte offset in the whole text
 }
 
 // line is one laid out line.
@@ -176,11 +177,11 @@ func (b *breaker) words(i int, text string, off int) {
 	for text != "" {
 		var word string
 		word, text, _, state = uniseg.FirstLineSegmentInString(text, state)
-		full := Width(word, b.opt.Size, sp.style())
+		full := spanWidth(word, b.opt.Size, sp)
 		trimmed := strings.TrimRight(word, " ")
 		need := full
 		if len(trimmed) < len(word) {
-			need = Width(trimmed, b.opt.Size, sp.style())
+			need = spanWidth(trimmed, b.opt.Size, sp)
 		}
 		if !b.opt.NoWrap && b.x+need > b.width && b.x > 0 && trimmed != "" && !b.glued(i, off) {
 			b.newline(off, off)
@@ -208,21 +209,21 @@ func (b *breaker) glued(i, off int) bool {
 
 // anywhere adds text that may break between any two characters.
 func (b *breaker) anywhere(i int, text string, off int) {
-	st := b.spans[i].style()
+	sp := &b.spans[i]
 	for text != "" {
-		w := Width(text, b.opt.Size, st)
+		w := spanWidth(text, b.opt.Size, sp)
 		if b.x+w <= b.width || b.opt.NoWrap {
 			b.put(i, text, off, w)
 			return
 		}
-		n, used := b.fit(text, st)
+		n, used := b.fit(text, sp)
 		if n == 0 {
 			if b.x > 0 {
 				b.newline(off, off)
 				continue
 			}
 			cluster, _, _, _ := uniseg.FirstGraphemeClusterInString(text, -1)
-			n, used = len(cluster), Width(cluster, b.opt.Size, st)
+			n, used = len(cluster), spanWidth(cluster, b.opt.Size, sp)
 		}
 		b.put(i, text[:n], off, used)
 		off, text = off+n, text[n:]
@@ -233,13 +234,13 @@ func (b *breaker) anywhere(i int, text string, off int) {
 }
 
 // fit is how many bytes of text fit the current line, and their width.
-func (b *breaker) fit(text string, st fyne.TextStyle) (n int, used float32) {
+func (b *breaker) fit(text string, sp *Span) (n int, used float32) {
 	state := -1
 	rest := text
 	for rest != "" {
 		var cluster string
 		cluster, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
-		w := Width(cluster, b.opt.Size, st)
+		w := spanWidth(cluster, b.opt.Size, sp)
 		if b.x+used+w > b.width {
 			break
 		}
@@ -253,8 +254,19 @@ func (b *breaker) put(i int, text string, off int, w float32) {
 	if text == "" {
 		return
 	}
+	if hasEmoji(text, &b.spans[i]) {
+		for _, s := range splitEmoji(text) {
+			b.putPiece(i, s.text, off, s.width(b.opt.Size, &b.spans[i]), s.emoji)
+			off += len(s.text)
+		}
+		return
+	}
+	b.putPiece(i, text, off, w, false)
+}
+
+func (b *breaker) putPiece(i int, text string, off int, w float32, emoji bool) {
 	n := len(b.cur.pieces)
-	if n > 0 && b.cur.pieces[n-1].span == i {
+	if n > 0 && b.cur.pieces[n-1].span == i && b.cur.pieces[n-1].emoji == emoji {
 		p := &b.cur.pieces[n-1]
 		p.text += text
 		p.w += w
@@ -264,7 +276,7 @@ func (b *breaker) put(i int, text string, off int, w float32) {
 	if b.spans[i].Boxed {
 		b.x += boxPad
 	}
-	b.cur.pieces = append(b.cur.pieces, piece{text: text, span: i, x: b.x, w: w, from: off})
+	b.cur.pieces = append(b.cur.pieces, piece{text: text, emoji: emoji, span: i, x: b.x, w: w, from: off})
 	b.x += w
 	if b.spans[i].Boxed {
 		b.x += boxPad
@@ -277,7 +289,7 @@ func (b *breaker) newline(end, next int) {
 	if n := len(b.cur.pieces); n > 0 { // spaces at the end take no room
 		p := &b.cur.pieces[n-1]
 		if t := strings.TrimRight(p.text, " "); t != p.text && !b.opt.Anywhere {
-			w := Width(t, b.opt.Size, b.spans[p.span].style())
+			w := spanWidth(t, b.opt.Size, &b.spans[p.span])
 			b.cur.w -= p.w - w
 			p.text, p.w = t, w
 		}

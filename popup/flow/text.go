@@ -127,13 +127,13 @@ func (t *Text) OffsetAt(pos fyne.Position) int {
 
 // offsetIn is the byte in a piece whose left edge is nearest to x.
 func (t *Text) offsetIn(p *piece, x float32) int {
-	st := t.spans[p.span].style()
+	sp := &t.spans[p.span]
 	at, rest, state := float32(0), p.text, -1
 	for rest != "" {
 		var cluster string
 		before := len(p.text) - len(rest)
 		cluster, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
-		w := Width(cluster, t.opt.Size, st)
+		w := spanWidth(cluster, t.opt.Size, sp)
 		if x < at+w/2 {
 			return before
 		}
@@ -213,6 +213,19 @@ func (r *textRenderer) Refresh() {
 			}
 			text := r.text(&nText)
 			c := look.Color(sp.color())
+			if p.emoji {
+				if text.FontSource == nil || text.Text != p.text || text.TextSize != t.opt.Size {
+					text.FontSource, text.Text, text.TextSize, text.TextStyle, text.Color = emojiFont(), p.text, t.opt.Size, fyne.TextStyle{}, c
+					text.Refresh()
+				}
+				eh, ebase := emojiMetrics(t.opt.Size)
+				text.Move(fyne.NewPos(left+p.x, top+(t.opt.Line-ref)/2+refBase-ebase))
+				text.Resize(fyne.NewSize(p.w, eh))
+				continue
+			}
+			if text.FontSource != nil {
+				text.FontSource, text.Text = nil, ""
+			}
 			if text.Text != p.text || text.TextSize != t.opt.Size || text.TextStyle != sp.style() || !sameColor(text.Color, c) {
 				text.Text, text.TextSize, text.TextStyle, text.Color = p.text, t.opt.Size, sp.style(), c
 				text.Refresh()
@@ -276,7 +289,7 @@ func (t *Text) xOf(l *line, off int) float32 {
 			return p.x
 		}
 		if off <= p.from+len(p.text) {
-			return p.x + Width(p.text[:off-p.from], t.opt.Size, t.spans[p.span].style())
+			return p.x + spanWidth(p.text[:off-p.from], t.opt.Size, &t.spans[p.span])
 		}
 		x = p.x + p.w
 	}
