@@ -145,6 +145,7 @@ func TestAConsumerThatTakesItsTimeIsNotSilence(t *testing.T) {
 func TestCancelInMidStreamStopsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
 		p := server(script{write: func(ctx context.Context, w *io.PipeWriter) { fmt.Fprint(w, piece); wait(ctx, time.Hour) }}, nil)
 		start := time.Now()
 		var last error

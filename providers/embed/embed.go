@@ -128,7 +128,7 @@ func (e *Embedder) batch(ctx context.Context, texts []string) ([][]float32, erro
 	}
 	var a struct {
 		Data []struct {
-			Index     int       `json:"index"`
+			Index     *int      `json:"index"`
 			Embedding []float32 `json:"embedding"`
 		} `json:"data"`
 	}
@@ -137,9 +137,9 @@ func (e *Embedder) batch(ctx context.Context, texts []string) ([][]float32, erro
 	}
 	out := make([][]float32, len(texts))
 	for i, d := range a.Data {
-		at := d.Index
-		if at == 0 && i > 0 { // a server that leaves the index out
-			at = i
+		at := i // some servers leave the index out
+		if d.Index != nil {
+			at = *d.Index
 		}
 		if at < 0 || at >= len(out) || out[at] != nil {
 			return nil, e.bad("the vectors have wrong indexes")
