@@ -149,6 +149,17 @@ func TestSlashCommandsBecomeCalls(t *testing.T) {
 	}
 }
 
+func TestSlashCommandsAskForDesktopThings(t *testing.T) {
+	for text, want := range map[string]string{
+		"/clip": "clipboard.read", " /Clip please": "clipboard.read", "/shot": "screenshot",
+		"/run ls": "", "what does /clip do": "", "/clipboard": "", "": "", "/": "", "clip": "",
+	} {
+		if got := strings.Join(Asked(text), ","); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestResultsAreReported(t *testing.T) {
 	for _, c := range []struct {
 		name, text string

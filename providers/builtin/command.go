@@ -52,6 +52,23 @@ var commands = map[string]commandSpec{
 	"web":      {tool: toolWeb, arg: "query"},
 }
 
+// Asked returns the desktop things ("clipboard.read", "screenshot") that the user
+// asks for by a slash command at the beginning of a message. They may then be
+// read without a question, whatever model answers.
+func Asked(text string) []string {
+	name, _, ok := slash(strings.TrimSpace(text))
+	if !ok {
+		return nil
+	}
+	switch commands[name].tool {
+	case toolClipboard:
+		return []string{"clipboard.read"}
+	case toolScreenshot:
+		return []string{"screenshot"}
+	}
+	return nil
+}
+
 // slash splits a command line. A path such as /etc/hosts is no command.
 func slash(text string) (name, rest string, ok bool) {
 	if !strings.HasPrefix(text, "/") {
