@@ -12,4 +12,6 @@ const (
 )
 
 // dropTyped throws away what was typed and not yet read.
-func dropTyped(f *os.File) { _ = unix.IoctlSetInt(int(f.Fd()), unix.TCFLSH, unix.TCIFLUSH) }
+func dropTyped(f *os.File) {
+	_ = onFD(f, func(fd int) error { return unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCIFLUSH) })
+}

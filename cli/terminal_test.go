@@ -54,7 +54,7 @@ func (s *screen) write(text string) {
 		case "\r":
 			s.col, s.wrap = 0, false
 		case "\t":
-			s.col = min((s.col/tabWidth+1)*tabWidth, s.width-1)
+			s.col, s.wrap = min((s.col/tabWidth+1)*tabWidth, s.width-1), false // as xterm does
 		default:
 			if s.wrap || s.col+w > s.width {
 				s.down()
