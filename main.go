@@ -102,6 +102,7 @@ func own(ctx context.Context, paths config.Paths, desk *control.DesktopEnv) int 
 			fmt.Fprintln(os.Stderr, "perch:", err)
 		}
 	}
+	service.Started()
 	go o.owner.Linger(ctx)
 	served := make(chan error, 1)
 	go func() { served <- o.server.Serve() }()

@@ -27,6 +27,8 @@ type OwnerOptions struct {
 	StartTray func(ctx context.Context, env control.DesktopEnv) error
 	// Hotkey is the state of the global hotkey.
 	Hotkey func() control.HotkeyState
+	// Problems are lines for the user about the desktop.
+	Problems func() []string
 	// Busy are further reasons to stay alive: indexing, sign-in, background
 	// children, an owned selection.
 	Busy []func() bool
@@ -155,6 +157,9 @@ func (w *Owner) State(ctx context.Context) (control.State, error) {
 	s.Tray = w.Tray()
 	if w.o.Hotkey != nil {
 		s.Hotkey = w.o.Hotkey()
+	}
+	if w.o.Problems != nil {
+		s.Problems = append(s.Problems, w.o.Problems()...)
 	}
 	if w.o.Mistake != nil {
 		if err := w.o.Mistake(); err != nil {
