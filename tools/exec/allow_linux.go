@@ -94,6 +94,7 @@ func (e *Executor) allow(s *spec, c Command, sb config.Sandbox) {
 	named(c.Read, read, &s.Read)
 	named(sb.Write, write, &s.Write)
 	named(c.Write, write, &s.Write)
+	e.hide(s)
 }
 
 // temp grants the temporary folder. Where that holds a secret place (a home

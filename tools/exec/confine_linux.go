@@ -22,6 +22,7 @@ import (
 const (
 	specFD   = 3
 	reportFD = 4
+	selfFD   = 5 // this program
 )
 
 // Resource limits of a command.
@@ -65,6 +66,7 @@ func ConfineMain([]string) int {
 	runtime.LockOSThread()
 	unix.CloseOnExec(specFD)
 	unix.CloseOnExec(reportFD)
+	unix.CloseOnExec(selfFD)
 	report := json.NewEncoder(os.NewFile(reportFD, "report"))
 	fail := func(err error) int {
 		report.Encode(status{Failed: err.Error()})
@@ -90,6 +92,10 @@ func ConfineMain([]string) int {
 	}
 	report.Encode(status{Started: &c})
 	err = unix.Exec(path, s.Argv, s.Env)
+	if s.Bwrap != "" {
+		fmt.Fprintf(os.Stderr, "perch: start %s: %v\n", s.Argv[0], err)
+		return 126
+	}
 	return fail(fmt.Errorf("start %s: %w", s.Argv[0], err))
 }
 
@@ -161,6 +167,7 @@ func confine(s *spec) (Confinement, error) {
 	if err != nil {
 		return Confinement{}, fmt.Errorf("filter the command's system calls: %w", err)
 	}
+	c.NoBus = s.Bwrap != ""
 	c.NoNetwork = !s.Network && (filtered || abi >= abiNetwork)
 	return c, nil
 }

@@ -278,6 +278,49 @@ func TestProbe(t *testing.T) {
 	}
 }
 
+func TestBubblewrapHides(t *testing.T) {
+	if !asNobody(t) {
+		return
+	}
+	needLandlock(t)
+	bwrap := findBwrap()
+	if bwrap == "" {
+		t.Skip("there is no bubblewrap that works")
+	}
+	b := newBench(t, func(c *Config) { c.bwrap = &bwrap })
+	plant(t, b.home)
+	agent := filepath.Join(b.home, ".gnupg", "S.agent")
+	l, err := net.Listen("unix", agent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	probe := "python3 -c 'import socket,sys; s=socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); print(\"connected\")' " + agent
+	without := newBench(t)
+	without.home, without.dir = b.home, b.dir
+	without.c.Places = b.c.Places
+	if r := without.run(t, probe); !strings.Contains(r.Output, "connected") {
+		t.Logf("without bubblewrap the socket is not reached either: %q", r.Output)
+	}
+	r := b.run(t, probe)
+	if strings.Contains(r.Output, "connected") || !r.Confinement.NoBus || !r.Confinement.Active {
+		t.Errorf("%+v", r)
+	}
+	if r := b.run(t, "ls "+b.home+"/.ssh; pwd; touch x && ls; exit 7"); r.ExitCode != 7 || !strings.HasSuffix(r.Output, b.dir+"\nx\n") {
+		t.Errorf("%+v", r)
+	}
+	c := b.command("trap '' TERM; setsid sleep 300 & nohup sleep 300 & while :; do sleep 0.1; done")
+	c.Timeout = 500 * time.Millisecond
+	if r, err := b.Run(context.Background(), c); err != nil || !r.TimedOut || len(r.Stuck) > 0 {
+		t.Errorf("%+v %v", r, err)
+	}
+	wantNoSurvivor(t, b.dir)
+	c.Shell, c.Argv = "", []string{b.dir + "/x"} // not executable
+	if r, err := b.Run(context.Background(), c); err == nil && r.ExitCode != 126 {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestAKernelWithoutLandlockIsSaid(t *testing.T) {
 	zero := 0
 	b := newBench(t, func(c *Config) { c.kernel = &zero })

@@ -51,6 +51,8 @@ type Config struct {
 
 	// kernel pretends another Landlock version, for tests; nil asks the kernel.
 	kernel *int
+	// bwrap is the bubblewrap program, for tests; nil looks for it.
+	bwrap *string
 }
 
 // Executor runs commands. It is safe for several runs at once.
@@ -142,6 +144,9 @@ type Confinement struct {
 	ABI int `json:"abi,omitempty"`
 	// NoNetwork says that the child has no internet sockets.
 	NoNetwork bool `json:"no_network,omitempty"`
+	// NoBus says that the sockets of the desktop (session bus, display, agents)
+	// are out of the child's sight.
+	NoBus bool `json:"no_bus,omitempty"`
 }
 
 // String is a line for the model and the user.

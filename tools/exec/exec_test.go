@@ -35,6 +35,9 @@ func newBench(t testing.TB, change ...func(*Config)) *bench {
 	for _, f := range change {
 		f(&c)
 	}
+	if c.bwrap == nil {
+		c.bwrap = new(string) // only where a test is about it
+	}
 	b.Executor = New(c)
 	t.Cleanup(b.Close)
 	return b

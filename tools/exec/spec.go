@@ -16,6 +16,10 @@ type spec struct {
 	Write   []string `json:"write,omitempty"`
 	Devices []string `json:"devices,omitempty"`
 	Network bool     `json:"network,omitempty"`
+	// Bwrap is the bubblewrap program, "" for none; Hide are folders and sockets
+	// that it takes out of the command's sight.
+	Bwrap string   `json:"bwrap,omitempty"`
+	Hide  []string `json:"hide,omitempty"`
 	// Kernel pretends a Landlock version, for tests.
 	Kernel *int `json:"kernel,omitempty"`
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -104,8 +103,20 @@ func (s *supervisor) startSecond() (*Confinement, error) {
 	} else if in, err = os.Open(os.DevNull); err != nil {
 		return nil, err
 	}
-	p, err := os.StartProcess("/proc/self/exe", []string{"perch", confineArg}, &os.ProcAttr{
-		Files: []*os.File{in, out, out, specR, reportW}, Env: s.spec.Env, Dir: "/",
+	self, err := os.Open("/proc/self/exe")
+	if err != nil {
+		return nil, err
+	}
+	defer self.Close()
+	// By its descriptor the program is found also after it was replaced, and from
+	// inside bubblewrap.
+	prog, argv := fmt.Sprintf("/proc/self/fd/%d", selfFD), []string{"perch", confineArg}
+	if s.spec.Bwrap != "" {
+		argv = append(bwrapArgs(s.spec), prog, confineArg)
+		prog = s.spec.Bwrap
+	}
+	p, err := os.StartProcess(prog, argv, &os.ProcAttr{
+		Files: []*os.File{in, out, out, specR, reportW, self}, Env: s.spec.Env, Dir: "/",
 		Sys: &unix.SysProcAttr{Setpgid: true, Pdeathsig: unix.SIGKILL},
 	})
 	specR.Close()
@@ -122,19 +133,17 @@ func (s *supervisor) startSecond() (*Confinement, error) {
 		json.NewEncoder(specW).Encode(s.spec)
 		specW.Close()
 	}()
-	// The pipe ends when the second stage becomes the command.
-	b, err := io.ReadAll(io.LimitReader(reportR, 64<<10))
-	if err != nil {
-		return nil, err
-	}
+	d := json.NewDecoder(reportR)
 	var word status
-	if err := json.NewDecoder(bytes.NewReader(b)).Decode(&word); err != nil {
+	if err := d.Decode(&word); err != nil {
 		unix.Kill(s.main, unix.SIGKILL)
 		return nil, errors.New("the second stage of the command ended before the command began")
 	}
-	if i := bytes.LastIndexByte(bytes.TrimSpace(b), '\n'); i >= 0 {
-		// A second word can only be a failure.
-		json.Unmarshal(b[i+1:], &word)
+	// The pipe ends when the second stage becomes the command; before that there
+	// can only be word of a failure. Bubblewrap keeps it open: then a failure is
+	// told like a shell's, with exit code 126.
+	if word.Failed == "" && s.spec.Bwrap == "" {
+		d.Decode(&word)
 	}
 	if word.Failed != "" {
 		return nil, errors.New(word.Failed)

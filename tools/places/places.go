@@ -234,3 +234,14 @@ func (p *Places) Open(dir string) []string {
 	open(dir)
 	return out
 }
+
+// Folders are the secret places that exist and are folders.
+func (p *Places) Folders() []string {
+	var out []string
+	for _, s := range p.secrets {
+		if fi, err := os.Lstat(s); err == nil && fi.IsDir() {
+			out = append(out, s)
+		}
+	}
+	return out
+}
