@@ -21,7 +21,11 @@ func measureSpeed(engines []string, n int) error {
 	if err != nil {
 		return err
 	}
-	if os.Getenv("KEEP") == "" { defer os.RemoveAll(dir) } else { fmt.Println(dir) }
+	if os.Getenv("KEEP") == "" {
+		defer os.RemoveAll(dir)
+	} else {
+		fmt.Println(dir)
+	}
 	c := newCorpus(1)
 	texts, err := c.write(filepath.Join(dir, "docs"), n)
 	if err != nil {
