@@ -56,7 +56,8 @@ func (o *askOptions) flags(a *app, c *cobra.Command) {
 func (a *app) askCommand() *cobra.Command {
 	var o askOptions
 	c := &cobra.Command{Use: "ask TEXT", Short: a.t("cli.ask"), Args: cobra.ArbitraryArgs, RunE: func(c *cobra.Command, args []string) error {
-		return a.ask(c.Context(), o, strings.Join(args, " "))
+		// An interrupt stops the run first; what waits for its end goes on.
+		return a.ask(context.WithoutCancel(c.Context()), o, strings.Join(args, " "))
 	}}
 	o.flags(a, c)
 	return c
@@ -199,17 +200,7 @@ func (a *app) ask(ctx context.Context, o askOptions, text string) error {
 
 	session := ""
 	result, err := func() (*chat.Result, error) {
-		c, err := a.owner()
-		if err != nil {
-			return nil, err
-		}
-		id := ""
-		if o.session != "" {
-			if id, err = sessionID(ctx, c, o.session); err != nil {
-				return nil, err
-			}
-		}
-		k, err := startTalk(ctx, c, id, dir)
+		k, err := a.openTalk(ctx, o.session, dir)
 		if err != nil {
 			return nil, err
 		}
@@ -228,6 +219,23 @@ func (a *app) ask(ctx context.Context, o askOptions, text string) error {
 		return a.runFailed(o, session, err)
 	}
 	return outcome(result)
+}
+
+// openTalk finds or starts Perch and opens a session; an interrupt ends that.
+func (a *app) openTalk(ctx context.Context, session, dir string) (*talk, error) {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	a.ctx = ctx
+	c, err := a.owner()
+	if err != nil {
+		return nil, err
+	}
+	if session != "" {
+		if session, err = sessionID(ctx, c, session); err != nil {
+			return nil, err
+		}
+	}
+	return startTalk(ctx, c, session, dir)
 }
 
 // hooks are the view of a run and what answers its questions: a terminal, where

@@ -42,6 +42,7 @@ type conversation struct {
 // chat asks what is typed, line by line. Without any input it shows one question
 // and its answer.
 func (a *app) chat(ctx context.Context, o askOptions) error {
+	ctx = context.WithoutCancel(ctx) // an interrupt stops a run, not the conversation
 	q, err := a.prepare(o)
 	if err != nil {
 		return err
@@ -143,18 +144,12 @@ func (v *conversation) open(ctx context.Context) error {
 	if v.talk != nil {
 		return nil
 	}
-	c, err := v.owner()
+	k, err := v.openTalk(ctx, v.o.session, v.dir)
 	if err != nil {
 		return err
 	}
-	id := ""
-	if v.o.session != "" {
-		if id, err = sessionID(ctx, c, v.o.session); err != nil {
-			return err
-		}
-	}
-	v.talk, err = startTalk(ctx, c, id, v.dir)
-	return err
+	v.talk = k
+	return nil
 }
 
 // ask asks one question. What goes wrong is said and given back as a failure.

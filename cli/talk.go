@@ -265,10 +265,9 @@ func (f *following) follow(ctx context.Context) (*chat.Result, error) {
 		case line, ok := <-f.typed:
 			f.line(ctx, line, ok)
 		case <-ctx.Done():
-			if f.stopped != nil {
-				return nil, ctx.Err()
+			if f.stopped == nil {
+				f.stop()
 			}
-			f.stop()
 			ctx = context.WithoutCancel(ctx)
 		}
 	}

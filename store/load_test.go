@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -135,13 +134,6 @@ func bigSession(n int) []chat.Message {
 		out = append(out, user(fmt.Sprintf("m%d", k), code), a, r, assistant(fmt.Sprintf("m%d", k+3), code))
 	}
 	return out[:n]
-}
-
-// cpu is the processor time of this process.
-func cpu() time.Duration {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 func TestTenThousandMessagesLoadWithinTheBudget(t *testing.T) {
