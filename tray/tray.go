@@ -14,6 +14,7 @@ import (
 	"perch/control"
 	"perch/tray/child"
 	"perch/tray/desktop"
+	"perch/tray/footprint"
 	"perch/tray/front"
 	"perch/tray/hotkey"
 	"perch/tray/login"
@@ -29,6 +30,8 @@ const (
 	orderTimeout = time.Minute
 	// watchPause is the pause before the state is watched again after a failure.
 	watchPause = time.Second
+	// settled is how long after its start the owner gives back what starting needed.
+	settled = 5 * time.Second
 	// noteTimeout bounds one notification.
 	noteTimeout = 30 * time.Second
 )
@@ -158,6 +161,10 @@ func (t *Tray) Start(env control.DesktopEnv) error {
 	t.mu.Unlock()
 	if first && t.o.Watch != nil {
 		t.wg.Go(t.watch)
+	}
+	if first {
+		trim := time.AfterFunc(settled, footprint.Trim)
+		context.AfterFunc(t.ctx, func() { trim.Stop() })
 	}
 	t.wg.Go(t.findLogin)
 	t.Reload()

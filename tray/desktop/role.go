@@ -14,12 +14,15 @@ import (
 
 	"perch/chat"
 	"perch/control"
+	"perch/tray/footprint"
 )
 
 const (
 	// callTimeout bounds one call where the owner sets no limit. A portal waits
 	// for the user, who may have to find a dialog first.
 	callTimeout = 2 * time.Minute
+	// settled is how long after its start the role gives back what starting needed.
+	settled = 3 * time.Second
 	// bigCall is the size from which the memory of a call is given back at once,
 	// in bytes: a role that once took a picture is idle for hours afterwards.
 	bigCall = 1 << 20
@@ -61,6 +64,8 @@ func Main(ctx context.Context, in io.Reader, out io.Writer) int {
 		r.read(ctx, in)
 		cancel(errInputEnded)
 	}()
+	trim := time.AfterFunc(settled, footprint.Trim)
+	defer trim.Stop()
 	r.serve(ctx, cancel)
 	r.clip.close()
 	r.calls.Wait()
@@ -97,7 +102,7 @@ func (r *role) read(ctx context.Context, in io.Reader) {
 			r.answer(ctx, q)
 			if len(q.Arg) > bigCall || q.Call == callShot {
 				q.Arg = nil
-				debug.FreeOSMemory()
+				footprint.Trim()
 			}
 		}()
 	}
