@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -82,17 +83,24 @@ func readDocument(p *page, full bool) document {
 	return d
 }
 
+// tags match the tags of a page, for a look at its bytes.
+var tags = regexp.MustCompile(`<[^<>]*>`)
+
 // decode makes UTF-8 of a body: by its mark, its header, its own words, or, where
 // all are silent, by the look of its bytes.
 func decode(body []byte, contentType string) string {
 	enc, name, certain := charset.DetermineEncoding(body[:min(len(body), 1024)], contentType)
 	// Uncertain is what the page's own words say, or, with the last resort of
 	// browsers as its name, a mere guess.
-	guess := !certain && name == "windows-1252"
-	if name == "utf-8" || guess && utf8.Valid(body) {
+	guess := !certain && (name == "windows-1252" || name == "utf-8" && !utf8.Valid(body))
+	if name == "utf-8" && !guess || guess && utf8.Valid(body) {
 		return string(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")))
 	}
 	if guess {
+		// The Latin letters of tags would lead statistics astray.
+		if e, ok := textenc.Detect(tags.ReplaceAll(body[:min(len(body), textenc.Sample)], nil), len(body) <= textenc.Sample); ok && e.Name != textenc.UTF8.Name {
+			return e.Decode(body)
+		}
 		return textenc.Repair(body)
 	}
 	out, err := enc.NewDecoder().Bytes(body)

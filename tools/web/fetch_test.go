@@ -173,6 +173,7 @@ func TestCharsetsAreRead(t *testing.T) {
 		{"guessed gb18030", "text/plain", enc(simplifiedchinese.GB18030.NewEncoder(), zh), "鲈鱼生活"},
 		{"shift_jis", "text/html; charset=Shift_JIS", enc(japanese.ShiftJIS.NewEncoder(), "<p>こんにちは"), "こんにちは"},
 		{"unknown charset", "text/html; charset=klingon", []byte("<p>plain text</p>"), "plain text"},
+		{"meta that lies", "text/html", append([]byte(`<meta charset="utf-8"><p>`), enc(charmap.Windows1251.NewEncoder(), ru)...), "Окунь живёт"},
 		{"broken", "text/plain; charset=utf-8", []byte("a\xffb"), "a\uFFFDb"},
 		{"no type", "", []byte("<html><p>typeless page</p>"), "typeless page"},
 		{"json", "application/json", []byte(`{"a":[1,2]}`), "\"a\": [\n"},
