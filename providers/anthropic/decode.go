@@ -65,8 +65,11 @@ func (d *decoder) Event(a *providers.Answer, typ string, data []byte) error {
 		return nil
 	}
 	var e event
-	if err := json.Unmarshal(data, &e); err != nil {
-		return providers.Garbled(err)
+	if !fast(data, &e) {
+		e = event{}
+		if err := json.Unmarshal(data, &e); err != nil {
+			return providers.Garbled(err)
+		}
 	}
 	switch e.Type {
 	case "message_start":

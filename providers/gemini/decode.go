@@ -14,15 +14,26 @@ type chunk struct {
 		Block   string `json:"blockReason"`
 		Message string `json:"blockReasonMessage"`
 	} `json:"promptFeedback"`
-	Usage *struct {
-		Prompt   int `json:"promptTokenCount"`
-		Answer   int `json:"candidatesTokenCount"`
-		Thoughts int `json:"thoughtsTokenCount"`
-		Cached   int `json:"cachedContentTokenCount"`
-		ToolUse  int `json:"toolUsePromptTokenCount"`
-	} `json:"usageMetadata"`
+	Usage *usage          `json:"usageMetadata"`
 	Model string          `json:"modelVersion"`
 	Error json.RawMessage `json:"error"`
+}
+
+type usage struct {
+	Prompt   int `json:"promptTokenCount"`
+	Answer   int `json:"candidatesTokenCount"`
+	Thoughts int `json:"thoughtsTokenCount"`
+	Cached   int `json:"cachedContentTokenCount"`
+	ToolUse  int `json:"toolUsePromptTokenCount"`
+}
+
+func (u *usage) take(a *providers.Answer) {
+	if u != nil {
+		a.Usage = chat.Usage{
+			Input: max(u.Prompt-u.Cached, 0) + u.ToolUse, Output: u.Answer + u.Thoughts,
+			CacheRead: u.Cached, Thinking: u.Thoughts,
+		}
+	}
 }
 
 type candidate struct {
@@ -48,6 +59,7 @@ type decoder struct {
 	block    providers.Block
 	kind     chat.PartType // of the open block, empty for none
 	finished bool
+	counts   []byte // usage of the newest chunk, not read yet
 }
 
 // Decoder returns a decoder.
@@ -55,6 +67,19 @@ func (w *wire) Decoder(*providers.Request) providers.Decoder { return &decoder{}
 
 // Event decodes one chunk.
 func (d *decoder) Event(a *providers.Answer, _ string, data []byte) error {
+	var p partIn
+	var model string
+	var counts []byte
+	if fast(data, &p, &model, &counts) {
+		d.part(a, &p)
+		if model != "" {
+			a.Model = model
+		}
+		if len(counts) > 0 { // only the last one counts
+			d.counts = append(d.counts[:0], counts...)
+		}
+		return nil
+	}
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {
 		return providers.Garbled(err)
@@ -65,11 +90,9 @@ func (d *decoder) Event(a *providers.Answer, _ string, data []byte) error {
 	if c.Model != "" {
 		a.Model = c.Model
 	}
-	if u := c.Usage; u != nil {
-		a.Usage = chat.Usage{
-			Input: max(u.Prompt-u.Cached, 0) + u.ToolUse, Output: u.Answer + u.Thoughts,
-			CacheRead: u.Cached, Thinking: u.Thoughts,
-		}
+	if c.Usage != nil {
+		d.counts = d.counts[:0]
+		c.Usage.take(a)
 	}
 	for i := range c.Candidates {
 		k := &c.Candidates[i]
@@ -132,6 +155,10 @@ func stopReason(s string) chat.StopReason {
 
 // Finish closes the answer if a reason for its end has come.
 func (d *decoder) Finish(a *providers.Answer) error {
+	var u usage
+	if len(d.counts) > 0 && json.Unmarshal(d.counts, &u) == nil {
+		u.take(a)
+	}
 	a.Closed = d.finished
 	return nil
 }

@@ -35,8 +35,11 @@ func (w *wire) Decoder(*providers.Request) providers.Decoder { return decoder{} 
 // Event decodes one line.
 func (decoder) Event(a *providers.Answer, _ string, data []byte) error {
 	var l line
-	if err := json.Unmarshal(data, &l); err != nil {
-		return providers.Garbled(err)
+	if !fast(data, &l) {
+		l = line{}
+		if err := json.Unmarshal(data, &l); err != nil {
+			return providers.Garbled(err)
+		}
 	}
 	if len(l.Error) > 0 && l.Error[0] != 'n' {
 		return &providers.InStream{Failure: providers.ErrorEvent(l.Error)}

@@ -128,6 +128,10 @@ func (d *decoder) Event(a *providers.Answer, typ string, data []byte) error {
 		a.Closed = true
 		return nil
 	}
+	var f fastChunk
+	if typ != "error" && fast(data, &f) && d.take(a, &f) {
+		return nil
+	}
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {
 		return providers.Garbled(err)

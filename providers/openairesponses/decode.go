@@ -93,8 +93,11 @@ func (d *decoder) Event(a *providers.Answer, typ string, data []byte) error {
 		return nil
 	}
 	var e event
-	if err := json.Unmarshal(data, &e); err != nil {
-		return providers.Garbled(err)
+	if !fast(data, &e) {
+		e = event{}
+		if err := json.Unmarshal(data, &e); err != nil {
+			return providers.Garbled(err)
+		}
 	}
 	if e.Type == "" {
 		e.Type = typ
