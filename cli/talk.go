@@ -321,6 +321,8 @@ func (f *following) take(ctx context.Context, e chat.Event, raw []byte) (*chat.R
 		if err := f.view.event(e, raw); err != nil {
 			return nil, err
 		}
+		// Who asked has seen it: no mark in the tray is needed.
+		_, _ = f.c.PatchSession(ctx, f.session, control.SessionPatch{Seen: true})
 		return &e.Result, nil
 	}
 	if err := f.view.event(e, raw); err != nil {
