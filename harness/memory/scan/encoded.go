@@ -12,14 +12,15 @@ import (
 	"unicode/utf8"
 )
 
-// Encodings that hide a text: runs long enough to hold an order.
-var (
-	base64Run = regexp.MustCompile(`[A-Za-z0-9+/_-]{16,}={0,2}`)
-	base64Gap = regexp.MustCompile(`(?:[A-Za-z0-9+/]{4,}[ \t\r\n]+){3,}[A-Za-z0-9+/]+={0,2}`)
-	hexRun    = regexp.MustCompile(`(?:[0-9a-fA-F]{2}[\s:,]?){12,}`)
-	escapeRun = regexp.MustCompile(`(?:\\x[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\[0-7]{3})`)
-	binaryRun = regexp.MustCompile(`(?:[01]{8}\s?){8,}`)
-	decimal   = regexp.MustCompile(`(?:\b\d{2,3}[\s,]+){11,}\d{2,3}\b`)
+// escapeRun are escapes of programming languages.
+var escapeRun = regexp.MustCompile(`\\x[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\[0-7]{3}`)
+
+// Lengths from which on a run is worth decoding: shorter ones hold no order.
+const (
+	minBase64  = 16
+	minHex     = 24
+	minBinary  = 64
+	minDecimal = 12 // numbers
 )
 
 // maxDecoded bounds how many runs are decoded, so that the time stays linear in
@@ -49,24 +50,28 @@ func decoded(s string) []string {
 			out = append(out, d)
 		}
 	}
-	for _, m := range base64Run.FindAllString(s, maxDecoded) {
+	for _, m := range runs(s, isBase64, minBase64) {
 		add(fromBase64(m))
 	}
-	for _, m := range base64Gap.FindAllString(s, maxDecoded) {
-		add(fromBase64(strings.Join(strings.Fields(m), "")))
+	for _, m := range gappedBase64(s) {
+		add(fromBase64(m))
 	}
-	for _, m := range hexRun.FindAllString(s, maxDecoded) {
-		if b, err := hex.DecodeString(strings.NewReplacer(" ", "", ":", "", ",", "", "\n", "").Replace(m)); err == nil {
+	for _, m := range runs(s, func(c byte) bool { return isHex(c) || c == ' ' || c == ':' || c == ',' || c == '\n' }, minHex) {
+		if b, err := hex.DecodeString(hexGaps.Replace(strings.TrimSpace(m))); err == nil {
 			add(b)
 		}
 	}
-	for _, m := range binaryRun.FindAllString(s, maxDecoded) {
+	for _, m := range runs(s, func(c byte) bool { return c == '0' || c == '1' || c == ' ' || c == '\n' }, minBinary) {
 		add(numbers(strings.Join(strings.Fields(m), ""), 2))
 	}
-	for _, m := range decimal.FindAllString(s, maxDecoded) {
+	for _, m := range runs(s, func(c byte) bool { return c >= '0' && c <= '9' || c == ' ' || c == ',' }, 2*minDecimal) {
+		f := strings.FieldsFunc(m, func(r rune) bool { return r == ',' || r == ' ' })
+		if len(f) < minDecimal {
+			continue
+		}
 		var b []byte
-		for _, f := range strings.FieldsFunc(m, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
-			n, _ := strconv.Atoi(f)
+		for _, x := range f {
+			n, _ := strconv.Atoi(x)
 			b = append(b, byte(min(n, 255)))
 		}
 		add(b)
@@ -79,6 +84,72 @@ func decoded(s string) []string {
 		out = append(out, reversed(s))
 	}
 	return out
+}
+
+// runs are the longest pieces of a text whose bytes are all allowed.
+func runs(s string, allowed func(byte) bool, least int) []string {
+	var out []string
+	from := 0
+	for i := 0; i <= len(s) && len(out) < maxDecoded; i++ {
+		if i < len(s) && allowed(s[i]) {
+			continue
+		}
+		if i-from >= least {
+			out = append(out, s[from:i])
+		}
+		from = i + 1
+	}
+	return out
+}
+
+func isBase64(c byte) bool {
+	return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '+' || c == '/' || c == '-' || c == '_' || c == '='
+}
+
+func isHex(c byte) bool { return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F' }
+
+var hexGaps = strings.NewReplacer(" ", "", ":", "", ",", "", "\n", "")
+
+// gappedBase64 joins neighbouring words that look encoded: base64 with spaces or
+// line breaks in it.
+func gappedBase64(s string) []string {
+	var out []string
+	var b strings.Builder
+	n, odd := 0, 0
+	flush := func() {
+		if n >= 3 && odd*2 >= n && b.Len() >= minBase64 && len(out) < maxDecoded {
+			out = append(out, b.String())
+		}
+		b.Reset()
+		n, odd = 0, 0
+	}
+	for w := range strings.FieldsSeq(s) {
+		ok := len(w) >= 4 || n > 0
+		for i := 0; i < len(w) && ok; i++ {
+			ok = isBase64(w[i])
+		}
+		if !ok {
+			flush()
+			continue
+		}
+		b.WriteString(w)
+		if n++; encodedLook(w) {
+			odd++
+		}
+	}
+	flush()
+	return out
+}
+
+// encodedLook reports whether a word has capitals or digits where words have
+// none.
+func encodedLook(w string) bool {
+	for i := 1; i < len(w); i++ {
+		if w[i] >= 'A' && w[i] <= 'Z' && w[i-1] >= 'a' || w[i] >= '0' && w[i] <= '9' || w[i] == '=' {
+			return true
+		}
+	}
+	return false
 }
 
 func containsAny(s string, all ...string) bool {

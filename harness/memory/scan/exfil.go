@@ -9,6 +9,8 @@ import (
 var (
 	// sender are programs and functions that send.
 	sender = regexp.MustCompile(`\b(?:curl|wget|nc|ncat|netcat|socat|telnet|scp|rsync|sftp|ftp|tftp|http|https|xh|iwr|irm|invoke-webrequest|invoke-restmethod|start-bitstransfer|certutil|bitsadmin|sendmail|mailx?|mutt|nslookup|dig|host|openssl\s+s_client|requests?\.(?:post|get|put)|urllib|urlopen|httpx\.|fetch\(|axios|xmlhttprequest|navigator\.sendbeacon|net\.webclient|uploadstring|downloadstring|aws\s+s3|gsutil|rclone|gh\s+gist)(?:\b|\s|$)`)
+	// senderWords are in every match of sender; looking for them is cheap.
+	senderWords = []string{"curl", "wget", "nc ", "ncat", "netcat", "socat", "telnet", "scp ", "rsync", "ftp", "http", "xh ", "iwr", "irm", "invoke-", "bits", "certutil", "sendmail", "mail", "mutt", "nslookup", "dig ", "host", "openssl", "request", "urllib", "urlopen", "fetch(", "axios", "sendbeacon", "webclient", "string", "aws", "gsutil", "rclone", "gist"}
 	// secretSource are places and names of secrets.
 	secretSource = regexp.MustCompile(`\$\{?\(?\s*(?:env:)?[a-z_]*(?:key|token|secret|passw|credential|auth|api)[a-z_]*|\bid_(?:rsa|ed25519|ecdsa|dsa)\b|\.ssh\b|\.aws\b|\.gnupg\b|\.netrc\b|\.pgpass\b|\.git-credentials\b|\.kube/config|\.docker/config|\.npmrc\b|\.env\b|/etc/(?:passwd|shadow|sudoers)|\bprintenv\b|(?:^|[\s|;&$(` + "`" + `])env\s*(?:\||>|\)|` + "`" + `)|authorized_keys|\bkeychain\b|\bkeyring\b|secret-tool|login\.keychain|cookies\.sqlite|login data|wallet\.dat|\.bash_history|\.zsh_history|\bhistory\s*\||process\.env|os\.environ|/proc/self/environ|credentials\b|master\.key|\.pem\b|shadow\b|\.config/perch|control\.token|sessions\.db`)
 	// piped is output sent into a network program.
@@ -25,7 +27,7 @@ var (
 	htmlImg  = regexp.MustCompile(`(?i)<(?:img|iframe|script|link|image|object|embed|video|audio|source)\b[^>\n]*(?:src|href|data)\s*=\s*["']?\s*((?:https?:)?//[^"'\s>]+)`)
 	link     = regexp.MustCompile(`(?i)\]\(\s*<?\s*((?:https?:)?//[^)\n>]+)`)
 	// place is where something is to be put into an address.
-	place = regexp.MustCompile(`(?i)\{[^}]*\}|<[a-z_ ]+>?|\[[a-z_ ]+\]?|%7b|\$\{?[a-z_]+|\$\(|\b(?:[A-Z]{3,}(?:_[A-Z]+)*)\b`)
+	place = regexp.MustCompile(`(?i:\{[^}]*\}|<[a-z_ ]+>?|\[[a-z_ ]+\]?|%7b|\$\{?[a-z_]+|\$\()|\b(?:[A-Z]{3,}(?:_[A-Z]+)*)\b`)
 	// carrier are query keys that carry text out.
 	carrier = regexp.MustCompile(`(?i)[?&;](?:d|data|q|query|c|s|t|m|p|x|msg|payload|text|content|info|secret|token|key|apikey|api_key|history|chat|conv|conversation|prompt|log|leak|exfil|steal|memory|mem|summary|user|email|pass|password|cookie|cookies|context|session|sess|b64|base64|enc|out|v|value|body|note|notes|stolen|dump)=`)
 	plain   = regexp.MustCompile(`(?i)^(?:https?:)?//(?:localhost|127\.0\.0\.1|\[::1\]|192\.168\.|10\.)`)
@@ -34,8 +36,10 @@ var (
 
 // exfil finds commands and images that would carry data out.
 func exfil(raw string, t *text) *Finding {
-	if f := images(raw, t); f != nil {
-		return f
+	if strings.Contains(raw, "](") || strings.Contains(raw, "][") || strings.Contains(raw, "<") {
+		if f := images(raw, t); f != nil {
+			return f
+		}
 	}
 	s := strings.ReplaceAll(t.s, "\\\n", " ")
 	find := func(m []int) *Finding {
@@ -44,14 +48,22 @@ func exfil(raw string, t *text) *Finding {
 		}
 		return &Finding{Exfil, excerpt(s[m[0]:min(len(s), m[1]+40)])}
 	}
-	if m := reverse.FindStringIndex(s); m != nil {
-		return find(m)
+	if containsAny(s, "/dev/", "nc ", "ncat ", "netcat ", ">&", "mkfifo") {
+		if m := reverse.FindStringIndex(s); m != nil {
+			return find(m)
+		}
 	}
-	if m := planted.FindStringIndex(s); m != nil && (strings.Contains(s[m[0]:m[1]], "authorized_keys") || dest.MatchString(s)) {
+	if !strings.ContainsAny(s, ">|$/@:`(.") {
+		return nil // no command
+	}
+	if m := planting(s); m != nil && (strings.Contains(s[m[0]:m[1]], "authorized_keys") || dest.MatchString(s)) {
 		return find(m)
 	}
 	// Sender and secret must stand in one command or sentence.
 	for _, line := range statements(s) {
+		if !containsAny(line, senderWords...) {
+			continue
+		}
 		m := sender.FindStringIndex(line)
 		if m == nil {
 			continue
@@ -64,6 +76,13 @@ func exfil(raw string, t *text) *Finding {
 		}
 	}
 	return nil
+}
+
+func planting(s string) []int {
+	if !strings.Contains(s, ">") {
+		return nil
+	}
+	return planted.FindStringIndex(s)
 }
 
 // statements divides a text where commands and sentences end.
@@ -160,8 +179,8 @@ func sendSecret(t *text, i int) int {
 	secret := false
 	for k := i + 1; k < len(t.words) && k <= i+22; k++ {
 		w := &t.words[k]
-		if k > i+1 && w.start && sentenceBreak(t.s[t.words[k-1].from+len(t.words[k-1].text):w.from]) {
-			return 0
+		if k > i+1 && w.start && sentenceBreak(t.s[min(t.words[k-1].to, w.from):w.from]) {
+			break
 		}
 		if k <= i+10 && w.role&roleSecret != 0 {
 			secret = true

@@ -57,7 +57,7 @@ func suspect(c rune) bool {
 		return false
 	case c < ' ' || c >= 0x7f && c < 0xa0:
 		return true
-	case c < 0xad:
+	case c < 0xad, c >= 0x3041 && c < 0xd7b0 && c != 0x3164, c >= 0x370 && c < 0x590, c >= 0xae && c < 0x300:
 		return false
 	case unicode.Is(unicode.Cf, c), unicode.Is(unicode.Variation_Selector, c):
 		return true

@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"strings"
 	"sync"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -164,9 +163,9 @@ func find(exact, prefix map[string]role, w string) role {
 
 // roleOf looks a word up as it is written and, where it has signs or foreign
 // letters among Latin ones, as leet.
-func (l *lexicon) roleOf(w string) (r role, plain bool) {
-	if r = find(l.exact, l.prefix, w); r != 0 {
-		return r, true
+func (l *lexicon) roleOf(w string) role {
+	if r := find(l.exact, l.prefix, w); r != 0 {
+		return r
 	}
 	odd, letters := false, false
 	for _, c := range w {
@@ -178,16 +177,17 @@ func (l *lexicon) roleOf(w string) (r role, plain bool) {
 		}
 	}
 	if !odd || !letters || len(w) < 3 {
-		return 0, true
+		return 0
 	}
 	if c, ok := canonical(w); ok {
-		r = find(l.leetExact, l.leetPrefix, c)
+		return find(l.leetExact, l.leetPrefix, c)
 	}
-	return r, r == 0
+	return 0
 }
 
 // unspacedScript reports whether words of a script are not divided by spaces, or
 // carry endings that divide no better (Korean).
 func unspacedScript(r rune) bool {
-	return unicode.Is(unicode.Han, r) || unicode.Is(unicode.Hiragana, r) || unicode.Is(unicode.Katakana, r) || unicode.Is(unicode.Hangul, r) || r == 'ー'
+	return r >= 0x3041 && r <= 0x30ff && r != '・' || r >= 0x3400 && r <= 0x9fff || r >= 0xac00 && r <= 0xd7a3 ||
+		r >= 0x1100 && r <= 0x11ff || r >= 0x3131 && r <= 0x318e || r >= 0xf900 && r <= 0xfaff || r == '々' || r >= 0x20000 && r <= 0x3ffff
 }

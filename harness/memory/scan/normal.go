@@ -16,11 +16,12 @@ type word struct {
 	// start says that a sentence, clause after a colon, or line begins here.
 	start bool
 	// quoted says that the word stands in quotation marks or code.
-	quoted bool
-	from   int // byte offset in the normalised text
-	// plain says that the word was found as it is written: not through leet or
-	// look-alike letters.
-	plain bool
+	quoted   bool
+	from, to int // byte offsets in the normalised text
+	// unspaced says that the word is of a script without spaces; cost is what it
+	// adds to a gap.
+	unspaced bool
+	cost     int
 }
 
 // text is a text after normalisation.
@@ -68,7 +69,8 @@ func fold(s string) string {
 		switch {
 		case r >= 0x300 && r <= 0x36f, r >= 0x1ab0 && r <= 0x1aff, r >= 0x1dc0 && r <= 0x1dff, r >= 0x20d0 && r <= 0x20ff,
 			r >= 0x64b && r <= 0x65f, r == 0x670, r == 0x640, r >= 0x5b0 && r <= 0x5c7,
-			r == 0x200c, r == 0x200d, r >= 0xfe00 && r <= 0xfe0f, unicode.Is(unicode.Cf, r):
+			r == 0xad, r == 0x61c, r == 0x180e, r >= 0x200b && r <= 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x2060 && r <= 0x206f,
+			r >= 0xfe00 && r <= 0xfe0f, r == 0xfeff, r >= 0xe0000 && r <= 0xe0fff:
 			continue
 		case r >= 0x1f130 && r <= 0x1f149:
 			r = 'a' + r - 0x1f130
@@ -78,6 +80,9 @@ func fold(s string) string {
 			r = 'a' + r - 0x1f170
 		case r < 0x530 || r >= 0x1e00 && r < 0x2000:
 			r = unaccent(unicode.ToLower(r))
+		case r >= 0x2e80 && r < 0xa000 || r >= 0xac00 && r < 0xd7b0: // no case, no look-alikes
+			b.WriteRune(r)
+			continue
 		default:
 			r = unicode.ToLower(r)
 		}

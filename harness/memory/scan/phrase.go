@@ -10,19 +10,9 @@ const (
 	reach     = 14 // words looked at in all
 )
 
-func (w *word) cost() int {
-	if w.role != 0 || fillers[w.text] {
-		return 0
-	}
-	if r := []rune(w.text); unspacedScript(r[0]) {
-		return charCost
-	}
-	return wordCost
-}
-
 // fillers stand between the parts of an order and mean nothing for it.
 var fillers = merge(nil, []string{
-	"the", "of", "a", "an", "and", "or", "in", "on", "at", "for", "from", "with", "as", "is", "are", "be", "have", "has", "been", "were", "was", "i", "me", "we", "us", "he", "they", "them", "please", "just", "completely", "totally", "entirely", "immediately", "also", "given", "received", "provided", "set", "by", "up", "out", "such", "other", "more", "point", "being", "single", "one", "about",
+	"the", "of", "a", "an", "and", "or", "in", "on", "at", "for", "from", "with", "as", "is", "are", "be", "have", "has", "been", "were", "was", "i", "me", "we", "us", "he", "they", "them", "please", "just", "completely", "totally", "entirely", "immediately", "also", "given", "received", "provided", "set", "by", "up", "out", "such", "other", "more", "point", "being", "single", "one", "about", "word", "verbatim", "exactly", "full",
 	"der", "die", "das", "den", "dem", "des", "und", "oder", "von", "vor", "bitte", "sofort", "mir", "ich", "ein", "eine", "einen", "auf", "im",
 	"le", "la", "les", "l", "un", "une", "des", "du", "et", "ou", "ce", "ces", "cette", "on", "s", "t", "ai", "il", "completement", "au", "aux", "sur", "en",
 	"el", "los", "las", "lo", "una", "y", "o", "del", "al", "por", "favor", "te", "se", "ha", "han", "sobre", "com", "e", "os", "as", "um", "uma", "do", "da", "dos", "das", "no", "na", "por", "gli", "i", "il", "delle", "dei", "degli", "della", "tutte", "ed", "ti",
@@ -78,6 +68,7 @@ var rules = []struct {
 	{roleObj | roleWeak, declaredVoid},
 	{roleYou | roleNow | roleAct, otherRole},
 	{roleReveal, revealPrompt},
+	{roleObj, revealAfter},
 	{roleNot | roleHide | roleTell | roleUser, conceal},
 	{roleNew, newOrders},
 	{roleFollow, obeyOnly},
@@ -93,7 +84,7 @@ func (t *text) negated(i int) bool {
 		}
 	}
 	// Korean and Japanese deny behind the verb.
-	if r := []rune(t.words[i].text); unspacedScript(r[0]) {
+	if t.words[i].unspaced {
 		for k := i + 1; k < len(t.words) && k <= i+3 && !t.words[k].start; k++ {
 			if t.words[k].role&roleNot != 0 && t.words[k].role&(roleVerb|roleObj) == 0 {
 				return true
@@ -137,7 +128,7 @@ func override(t *text, i int) int {
 			// Qualifiers may follow: "instrucciones anteriores", "the text above".
 			tail := 0
 			for m := k + 1; m < len(t.words) && m <= k+4 && !t.words[m].start; m++ {
-				if c := t.words[m].cost(); c > 0 {
+				if c := t.words[m].cost; c > 0 {
 					if tail += c; tail > wordCost {
 						break
 					}
@@ -165,7 +156,7 @@ func override(t *text, i int) int {
 		if !weakVerb && w.role&rolePrior != 0 && o.all && cost == 0 && t.endsOrOrders(k+1) {
 			return k + 1
 		}
-		if cost += w.cost(); cost > gapStrong {
+		if cost += w.cost; cost > gapStrong {
 			return 0
 		}
 	}
@@ -175,7 +166,7 @@ func override(t *text, i int) int {
 // colonBefore reports whether word k begins after a mark that does not end an
 // order: obfuscation puts marks between words.
 func (t *text) colonBefore(k int) bool {
-	from := t.words[k-1].from + len(t.words[k-1].text)
+	from := t.words[k-1].to
 	to := t.words[k].from
 	if from > to {
 		return false
@@ -196,12 +187,12 @@ func (t *text) modifies(k int) bool {
 		return false
 	}
 	next := &t.words[k+1]
-	return next.role == 0 && next.cost() == wordCost && t.adjacent(k)
+	return next.role == 0 && next.cost == wordCost && t.adjacent(k)
 }
 
 // adjacent reports whether only a space stands between word k and the next.
 func (t *text) adjacent(k int) bool {
-	from, to := t.words[k].from+len(t.words[k].text), t.words[k+1].from
+	from, to := t.words[k].to, t.words[k+1].from
 	return to > from && t.s[from:to] == " "
 }
 
@@ -235,7 +226,7 @@ func overrideAfter(t *text, i int) int {
 		if t.words[k+1].start && !t.colonBefore(k+1) {
 			break
 		}
-		if cost += t.words[k].cost(); cost > gapStrong {
+		if cost += t.words[k].cost; cost > gapStrong {
 			break
 		}
 		if t.words[k].role&roleReport != 0 && t.words[k].role&roleReveal == 0 {
@@ -256,7 +247,7 @@ func overrideAfter(t *text, i int) int {
 		if w.role&roleAfter != 0 && o.any() && (cost <= gapWeak || t.words[i].role&roleObj != 0) && !t.negated(k) {
 			return k + 1
 		}
-		if cost += w.cost(); cost > gapStrong {
+		if cost += w.cost; cost > gapStrong {
 			return 0
 		}
 	}
@@ -266,7 +257,7 @@ func overrideAfter(t *text, i int) int {
 // declaredVoid: "all previous instructions are hereby void".
 func declaredVoid(t *text, i int) int {
 	var o object
-	for k := i - 1; k >= 0 && k >= i-4 && !t.words[k+1].start && t.words[k].cost() == 0; k-- {
+	for k := i - 1; k >= 0 && k >= i-4 && !t.words[k+1].start && t.words[k].cost == 0; k-- {
 		o.see(t.words[k].role)
 	}
 	if !o.prior && !o.your || t.words[i].role&roleObj == 0 || !o.all && !o.your {
@@ -280,7 +271,7 @@ func declaredVoid(t *text, i int) int {
 		if t.words[k].role&roleVoid != 0 {
 			return k + 1
 		}
-		if cost += t.words[k].cost(); cost > gapWeak {
+		if cost += t.words[k].cost; cost > gapWeak {
 			return 0
 		}
 	}
@@ -289,31 +280,45 @@ func declaredVoid(t *text, i int) int {
 
 // stopFollowing: "do not follow your guidelines", "stop obeying the rules above".
 func stopFollowing(t *text, i int) int {
+	// "Befolge nicht länger deine Regeln": the verb comes first.
+	for k := i - 1; k >= 0 && k >= i-2 && !t.words[k+1].start; k-- {
+		if t.words[k].role&roleFollow != 0 && t.words[k].start && t.words[i].role&roleFree == 0 {
+			if end := t.unfollowed(k, i); end > 0 {
+				return end
+			}
+		}
+	}
 	cost := 0
 	for k := i + 1; k < len(t.words) && k <= i+4 && !t.words[k].start; k++ {
 		if t.words[k].role&roleFollow != 0 {
-			var o object
-			cost := 0
-			for m := k + 1; m < len(t.words) && m <= k+8 && !t.words[m].start; m++ {
-				w := &t.words[m]
-				o.see(w.role)
-				if w.role&(roleObj|roleWeak) != 0 {
-					q := o
-					for n := m + 1; n < len(t.words) && n <= m+3 && !t.words[n].start; n++ {
-						q.see(t.words[n].role)
-					}
-					// "Do not follow all instructions in the recipe" is none.
-					if (q.prior || q.your || q.system) && !t.modifies(m) && (t.words[i].start || w.role&roleObj != 0 || q.your) {
-						return m + 1
-					}
-				}
-				if cost += w.cost(); cost > gapWeak {
-					break
-				}
-			}
+			return t.unfollowed(i, k)
+		}
+		if cost += t.words[k].cost; cost > wordCost {
 			return 0
 		}
-		if cost += t.words[k].cost(); cost > wordCost {
+	}
+	return 0
+}
+
+// unfollowed looks for what is not to be followed behind word k; the order
+// begins at from.
+func (t *text) unfollowed(from, k int) int {
+	var o object
+	cost := 0
+	for m := k + 1; m < len(t.words) && m <= k+8 && !t.words[m].start; m++ {
+		w := &t.words[m]
+		o.see(w.role)
+		if w.role&(roleObj|roleWeak) != 0 {
+			q := o
+			for n := m + 1; n < len(t.words) && n <= m+3 && !t.words[n].start; n++ {
+				q.see(t.words[n].role)
+			}
+			// "Do not follow all instructions in the recipe" is none.
+			if (q.prior || q.your || q.system) && !t.modifies(m) && (t.words[from].start || w.role&roleObj != 0 || q.your) {
+				return m + 1
+			}
+		}
+		if cost += w.cost; cost > gapWeak {
 			return 0
 		}
 	}

@@ -27,7 +27,7 @@ func (t *text) read() {
 			if w == "" {
 				w = s[i : i+n]
 			}
-			t.words = append(t.words, word{text: w, role: role, start: start, quoted: inQuotes(i), from: i, plain: true})
+			t.words = append(t.words, word{text: w, role: role, start: start, quoted: inQuotes(i), from: i, to: i + len(w), unspaced: true})
 			start = false
 			i += len(w)
 		case inWord(s, i, r):
@@ -46,10 +46,11 @@ func (t *text) read() {
 			}
 			w := s[i:end]
 			if strings.ContainsAny(w, "'’") {
-				w = strings.NewReplacer("'", "", "’", "").Replace(w)
+				// "developer's" is about the developer; "don't" is one word.
+				w = strings.TrimSuffix(strings.TrimSuffix(w, "'s"), "’s")
+				w = apostrophes.Replace(w)
 			}
-			role, plain := l.roleOf(w)
-			t.words = append(t.words, word{text: w, role: role, start: start, quoted: inQuotes(i), from: i, plain: plain})
+			t.words = append(t.words, word{text: w, role: l.roleOf(w), start: start, quoted: inQuotes(i), from: i, to: end})
 			start = false
 			i = end
 		default:
@@ -60,7 +61,19 @@ func (t *text) read() {
 		}
 	}
 	t.joinSequences(l)
+	for i := range t.words {
+		w := &t.words[i]
+		switch {
+		case w.role != 0 || fillers[w.text]:
+		case w.unspaced:
+			w.cost = charCost
+		default:
+			w.cost = wordCost
+		}
+	}
 }
+
+var apostrophes = strings.NewReplacer("'", "", "’", "")
 
 // longest is the longest entry of an unspaced script at the start of s.
 func (l *lexicon) longest(s string, first rune) (string, role) {
@@ -135,7 +148,8 @@ func (t *text) joinSequences(l *lexicon) {
 			ok := true
 			for k := 1; k < len(q.words) && ok; k++ {
 				w := &t.words[i+k]
-				ok = w.text == q.words[k] && !w.start
+				want, any := strings.CutSuffix(q.words[k], "*")
+				ok = (w.text == want || any && strings.HasPrefix(w.text, want)) && !w.start
 			}
 			if !ok {
 				continue
@@ -158,22 +172,20 @@ func (t *text) joinSequences(l *lexicon) {
 // quotedSpans are the byte ranges inside quotation marks or code, in order.
 // Marks that are not closed quote nothing.
 func quotedSpans(s string) [][2]int {
-	closing := map[rune]string{
-		'"': "\"", '“': "”", '„': "“”\"", '«': "»", '»': "«", '「': "」", '『': "』", '`': "`", '‘': "’", '‹': "›", '《': "》", '”': "”", '\'': "'",
-	}
 	var out [][2]int
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
-		close, ok := closing[r]
-		if !ok || r == '\'' && !(i == 0 || strings.ContainsRune(" (:\n", rune(s[i-1]))) {
+		close := closing(r)
+		if close == "" || r == '\'' && !(i == 0 || strings.ContainsRune(" (:\n", rune(s[i-1]))) {
 			i += n
 			continue
 		}
-		end := strings.IndexAny(s[i+n:], close)
+		end := strings.IndexAny(s[i+n:min(len(s), i+n+maxQuote)], close)
 		if r == '\'' {
 			// An apostrophe inside a word closes nothing.
 			for end >= 0 && i+n+end+1 < len(s) && isAlnum(s[i+n+end+1]) {
-				next := strings.IndexAny(s[i+n+end+1:], close)
+				from := i + n + end + 1
+				next := strings.IndexAny(s[from:min(len(s), from+maxQuote)], close)
 				if next < 0 {
 					end = -1
 					break
@@ -191,6 +203,41 @@ func quotedSpans(s string) [][2]int {
 		i += n
 	}
 	return out
+}
+
+// maxQuote is the length in bytes of the longest quotation looked for; without a
+// bound, marks that are not closed would make the search quadratic.
+const maxQuote = 600
+
+// closing are the marks that end what r opens, "" where it opens nothing.
+func closing(r rune) string {
+	switch r {
+	case '"':
+		return "\""
+	case '“', '”':
+		return "”"
+	case '„':
+		return "“”\""
+	case '«':
+		return "»"
+	case '»':
+		return "«"
+	case '「':
+		return "」"
+	case '『':
+		return "』"
+	case '`':
+		return "`"
+	case '‘':
+		return "’"
+	case '‹':
+		return "›"
+	case '《':
+		return "》"
+	case '\'':
+		return "'"
+	}
+	return ""
 }
 
 // squeeze gathers the Latin letters of the text in canonical form, so that words

@@ -92,7 +92,7 @@ func (t *text) squeezedOrder() (from, to int, ok bool) {
 			if !n.word {
 				continue
 			}
-			end := t.rest(p, k+1, 0, 0)
+			end := t.rest(p, k+1)
 			if end == 0 {
 				continue
 			}
@@ -106,41 +106,41 @@ func (t *text) squeezedOrder() (from, to int, ok bool) {
 }
 
 // rest finds qualifiers and an object from i on and returns the end, 0 for none.
-func (t *text) rest(p *parts, i, n int, seen role) int {
-	if n > maxParts {
-		return 0
-	}
-	s := t.squeezed
-	for skip := 0; skip <= maxSkip && i+skip < len(s); skip++ {
-		at := i + skip
-		if seen != 0 {
-			node := p.object
-			for k := at; k < len(s); k++ {
-				if node = node.next[s[k]-'a']; node == nil {
+// It takes the nearest part each time and never goes back, so that its cost is
+// bounded.
+func (t *text) rest(p *parts, i int) int {
+	seen := role(0)
+	for range maxParts {
+		end, next := 0, 0
+		var r role
+		for skip := 0; skip <= maxSkip && next == 0; skip++ {
+			if seen != 0 {
+				if e, o := longest(p.object, t.squeezed, i+skip); e > 0 && (o&roleObj != 0 || seen&(rolePrior|roleYour|roleSystem) != 0) {
+					end = e
 					break
 				}
-				if node.word && (node.role&roleObj != 0 || seen&(rolePrior|roleYour|roleSystem) != 0) {
-					return k + 1
-				}
 			}
+			next, r = longest(p.between, t.squeezed, i+skip)
 		}
-		longest, role := 0, role(0)
-		node := p.between
-		for k := at; k < len(s); k++ {
-			if node = node.next[s[k]-'a']; node == nil {
-				break
-			}
-			if node.word {
-				longest, role = k+1, node.role
-			}
+		if end > 0 || next == 0 {
+			return end
 		}
-		if longest > 0 {
-			if end := t.rest(p, longest, n+1, seen|role); end > 0 {
-				return end
-			}
-		}
+		i, seen = next, seen|r
 	}
 	return 0
+}
+
+// longest is the end of the longest word of n at i, 0 for none, and its role.
+func longest(n *trie, s []byte, i int) (end int, r role) {
+	for k := i; k < len(s); k++ {
+		if n = n.next[s[k]-'a']; n == nil {
+			break
+		}
+		if n.word {
+			end, r = k+1, n.role
+		}
+	}
+	return end, r
 }
 
 // odd reports whether the order is written in an unusual way: letters apart, or

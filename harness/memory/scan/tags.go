@@ -8,31 +8,53 @@ import (
 // tokenTag are chat-template tokens: they mean a role to a server that builds its
 // prompt as text, quoted or not. The pattern is matched in linear time, as all of
 // Go's are.
-var tokenTag = regexp.MustCompile(`(?i)<[|｜][^<>\n]{1,40}[|｜]>|\[/?inst\]|<</?sys>>|</?(?:start|end)_of_turn>|<｜[^<>\n]{1,40}｜>|\[/?(?:system|sys)_?prompt\]|</?(?:tool_calls?|tool_response|function_calls?|function_results?)>|<(?:bos|eos)>|\[(?:available_tools|tool_calls|tool_results)\]`)
+var tokenTag = regexp.MustCompile(`^(?i:<[|｜][^<>\n]{1,40}[|｜]>|\[/?inst\]|<</?sys>>|</?(?:start|end)_of_turn>|<｜[^<>\n]{1,40}｜>|\[/?(?:system|sys)_?prompt\]|</?(?:tool_calls?|tool_response|function_calls?|function_results?)>|<(?:bos|eos)>|\[(?:available_tools|tool_calls|tool_results)\])`)
 
 // roleTag are tags that name a role. They are refused outside of code and quotes.
-var roleTag = regexp.MustCompile(`(?i)</?\s*(?:system|assistant|human|user|developer|sys|system[-_ ]?(?:prompt|message|instructions?|override))\s*/?>|\[/?\s*(?:system|assistant|developer)(?:\s+(?:message|prompt|override|instructions?))?\s*\]|###?#?\s*(?:system|instructions?|assistant|human|response|system prompt|new instructions?)\s*:|\{\{?#?(?:system|user|assistant)~?\}?\}|"role"\s*:\s*"(?:system|assistant|developer)"`)
+var roleTag = regexp.MustCompile(`^(?i:</?\s*(?:system|assistant|human|user|developer|sys|system[-_ ]?(?:prompt|message|instructions?|override))\s*/?>|\[/?\s*(?:system|assistant|developer)(?:\s+(?:message|prompt|override|instructions?))?\s*\]|###?#?\s*(?:system|instructions?|assistant|human|response|system prompt|new instructions?)\s*:|\{\{?#?(?:system|user|assistant)~?\}?\}|"role"\s*:\s*"(?:system|assistant|developer)")`)
 
 // roleLine is a line that begins like a turn of a transcript.
-var roleLine = regexp.MustCompile(`(?im)^\s*(?:\*\*|>|-)?\s*(system|assistant|human|ai|developer)\s*(?:\*\*)?\s*(?:prompt|message|note)?\s*:\s*(?:\*\*)?\s*`)
+var roleLine = regexp.MustCompile(`^\s*(?:\*\*|>|-)?\s*(?i:(system|assistant|human|ai|developer))\s*(?:\*\*)?\s*(?i:prompt|message|note)?\s*:\s*(?:\*\*)?\s*`)
 
 func tags(raw string, t *text) *Finding {
-	if m := tokenTag.FindString(raw); m != "" {
-		return &Finding{RoleTag, excerpt(m)}
-	}
 	// The normalised text shows what full width or look-alike signs hide.
 	for _, s := range []string{raw, t.s} {
-		if m := tokenTag.FindString(s); m != "" {
-			return &Finding{RoleTag, excerpt(m)}
+		if m := tagAt(s, tokenTag, "<["); m != nil {
+			return &Finding{RoleTag, excerpt(s[m[0]:m[1]])}
 		}
 	}
-	for _, s := range []string{t.s, latinised(t.s)} {
-		if m := roleTag.FindStringIndex(s); m != nil && !(s == t.s && within(quotedSpans(s), m) && t.mentions()) {
+	for i, s := range []string{t.s, latinised(t.s)} {
+		if i > 0 && s == t.s {
+			break
+		}
+		if m := tagAt(s, roleTag, "<[#{\""); m != nil && !(i == 0 && within(quotedSpans(s), m) && t.mentions()) {
 			return &Finding{RoleTag, excerpt(s[m[0]:m[1]])}
 		}
 	}
 	if f := roleLines(raw); f != nil && !t.mentions() {
 		return f
+	}
+	return nil
+}
+
+// maxTag is the length in bytes of the longest tag looked for.
+const maxTag = 80
+
+// tagAt finds a tag that begins with one of the signs. The pattern looks at each
+// sign's surroundings only.
+func tagAt(s string, pattern *regexp.Regexp, signs string) []int {
+	for i := 0; i < len(s); {
+		k := strings.IndexAny(s[i:], signs)
+		if k < 0 {
+			return nil
+		}
+		i += k
+		if s[i] != '"' || strings.HasPrefix(s[i:], `"role"`) {
+			if m := pattern.FindStringIndex(s[i:min(len(s), i+maxTag)]); m != nil {
+				return []int{i, i + m[1]}
+			}
+		}
+		i++
 	}
 	return nil
 }
@@ -80,18 +102,21 @@ func (t *text) mentions() bool {
 // that gives orders. "System: Debian 12" is a fact.
 func roleLines(s string) *Finding {
 	seen := map[string]bool{}
-	for _, m := range roleLine.FindAllStringSubmatchIndex(s, -1) {
-		who := strings.ToLower(s[m[2]:m[3]])
-		rest := s[m[1]:]
-		if line, _, ok := strings.Cut(rest, "\n"); ok {
-			rest = line
+	for line := range strings.Lines(s) {
+		if colon := strings.IndexByte(line, ':'); colon < 0 || colon > maxTag {
+			continue
 		}
-		n := normal(rest)
+		m := roleLine.FindStringSubmatchIndex(line)
+		if m == nil {
+			continue
+		}
+		who := strings.ToLower(line[m[2]:m[3]])
+		n := normal(line[m[1]:])
 		for i := range n.words {
 			w := &n.words[i]
 			if i == 0 && (w.role&(roleVerb|roleVerbWeak|roleAct|roleReveal|roleNow|roleMust) != 0 && who != "human" || w.role&roleYou != 0 || w.text == "from" || w.text == "override") ||
 				i < 4 && w.role&roleYou != 0 && who == "system" {
-				return &Finding{RoleTag, excerpt(s[m[0]:min(len(s), m[1]+30)])}
+				return &Finding{RoleTag, excerpt(line)}
 			}
 		}
 		seen[who] = true

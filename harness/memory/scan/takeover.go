@@ -41,12 +41,12 @@ func otherRole(t *text, i int) int {
 		if x.role&roleLimit != 0 {
 			limit = k
 		}
-		if free >= 0 && limit >= 0 && limit != free && abs(limit-free) <= 4 {
+		if free >= 0 && limit >= 0 && limit != free && abs(limit-free) <= 6 {
 			if strong || t.boundless(i, limit) {
 				return k + 1
 			}
 		}
-		if cost += x.cost(); cost > 2*gapStrong {
+		if cost += x.cost; cost > 2*gapStrong {
 			return 0
 		}
 	}
@@ -107,12 +107,15 @@ func revealPrompt(t *text, i int) int {
 		switch w.text {
 		case "text", "words", "everything", "lines", "word", "conversation", "message", "texte", "texto", "内容", "所有":
 			for m := max(i+1, k-2); m < len(t.words) && m <= k+3; m++ {
+				if m > k && t.words[m].cost > 0 {
+					break
+				}
 				if t.words[m].role&rolePrior != 0 && (t.words[m].text == "above" || t.words[m].text == "上面" || t.words[m].text == "以上" || t.words[m].text == "arriba" || t.words[m].text == "oben" || t.words[m].text == "dessus" || t.words[m].text == "preceding") && t.orders(i) && verbatimVerb[t.words[i].text] {
 					return m + 1
 				}
 			}
 		}
-		if cost += w.cost(); cost > gapStrong {
+		if cost += w.cost; cost > gapStrong {
 			return 0
 		}
 	}
@@ -124,7 +127,7 @@ var verbatimVerb = merge(nil, []string{"repeat", "print", "output", "display", "
 
 // orders reports whether a verb stands where an order begins.
 func (t *text) orders(i int) bool {
-	if t.words[i].start {
+	if t.words[i].start || t.commaBefore(i) {
 		return true
 	}
 	for k := i - 1; k >= 0 && k >= i-2; k-- {
@@ -135,7 +138,40 @@ func (t *text) orders(i int) bool {
 			break
 		}
 	}
-	return unspacedScript([]rune(t.words[i].text)[0])
+	return t.words[i].unspaced
+}
+
+// commaBefore reports whether a clause begins at word i.
+func (t *text) commaBefore(i int) bool {
+	if i == 0 {
+		return true
+	}
+	from, to := t.words[i-1].to, t.words[i].from
+	return from < to && strings.ContainsAny(t.s[from:to], ",，、")
+}
+
+// revealAfter: "システムプロンプトを表示して", where the verb comes last.
+func revealAfter(t *text, i int) int {
+	if !t.words[i].unspaced {
+		return 0
+	}
+	own := false
+	for k := i; k >= 0 && k >= i-4; k-- {
+		own = own || t.words[k].role&(roleSystem|roleYour) != 0
+		if t.words[k].start {
+			break
+		}
+	}
+	cost := 0
+	for k := i + 1; own && k < len(t.words) && k <= i+8 && !t.words[k].start; k++ {
+		if t.words[k].role&roleReveal != 0 && !t.negated(k) {
+			return k + 1
+		}
+		if cost += t.words[k].cost; cost > gapWeak {
+			return 0
+		}
+	}
+	return 0
 }
 
 // conceal: "do not tell the user about this", "hide this from the user",
@@ -143,16 +179,18 @@ func (t *text) orders(i int) bool {
 func conceal(t *text, i int) int {
 	first := &t.words[i]
 	var not, tell, hide, this bool
+	nothing := false // "tell them nothing": a verb that comes first
 	user := -1
 	cost := 0
-	unspaced := unspacedScript([]rune(first.text)[0])
+	unspaced := first.unspaced
 	for k := i; k < len(t.words) && k <= i+10; k++ {
 		w := &t.words[k]
 		if k > i && w.start && !t.colonBefore(k) {
 			break
 		}
 		not = not || w.role&roleNot != 0
-		tell = tell || w.role&roleTell != 0 && (not || unspaced)
+		nothing = nothing || words().sets["nothing"][w.text] && first.start
+		tell = tell || w.role&roleTell != 0 && (not || unspaced || k == i)
 		hide = hide || w.role&roleHide != 0
 		this = this || w.role&(roleThis|roleObj) != 0 && w.role&roleNot == 0
 		if w.role&roleUser != 0 {
@@ -164,13 +202,13 @@ func conceal(t *text, i int) int {
 			for m := k + 1; m < len(t.words) && m <= k+4 && !t.words[m].start; m++ {
 				this = this || t.words[m].role&(roleThis|roleObj) != 0
 			}
-			named := first.role&(roleNot|roleHide) != 0 || unspaced
-			if named && (this || t.endsSoon(end) && (t.orders(i) || first.text == "without") || unspaced) && (!hide || this || unspaced) {
+			named := first.role&(roleNot|roleHide) != 0 || unspaced || nothing
+			if named && (this || nothing || k == user && t.endsSoon(end) && (t.orders(i) || first.text == "without") || unspaced) && (!hide || this || unspaced) {
 				return end
 			}
 		}
 		if k > i {
-			if cost += w.cost(); cost > gapStrong {
+			if cost += w.cost; cost > gapStrong {
 				break
 			}
 		}
@@ -205,7 +243,7 @@ func newOrders(t *text, i int) int {
 				}
 			}
 		}
-		if cost += w.cost(); cost > gapWeak {
+		if cost += w.cost; cost > gapWeak {
 			return 0
 		}
 	}
@@ -213,7 +251,7 @@ func newOrders(t *text, i int) int {
 }
 
 func (t *text) colonAt(k int) bool {
-	from, to := t.words[k-1].from+len(t.words[k-1].text), t.words[k].from
+	from, to := t.words[k-1].to, t.words[k].from
 	return from <= to && strings.ContainsAny(t.s[from:to], ":：")
 }
 
@@ -241,7 +279,7 @@ func obeyOnly(t *text, i int) int {
 				}
 			}
 		}
-		if cost += w.cost(); cost > gapWeak {
+		if cost += w.cost; cost > gapWeak {
 			return 0
 		}
 	}
@@ -301,7 +339,7 @@ func (t *text) exempt(from, to int) bool {
 		return false
 	}
 	lead := from > 0 && t.words[from-1].role&(roleLead|roleNot) != 0 || from > 1 && t.words[from-2].role&roleLead != 0 ||
-		unspacedScript([]rune(t.words[from].text)[0])
+		t.words[from].unspaced
 	for k := from - 1; k >= 0 && lead; k-- {
 		if t.words[k].role&roleReport != 0 {
 			return true
@@ -310,7 +348,7 @@ func (t *text) exempt(from, to int) bool {
 			break
 		}
 	}
-	if unspacedScript([]rune(t.words[from].text)[0]) {
+	if t.words[from].unspaced {
 		for k := to; k < len(t.words) && k < to+12 && !t.words[k].start; k++ {
 			if t.words[k].role&roleReport != 0 {
 				return true
