@@ -261,7 +261,7 @@ func TestNothingButTheOpenRoutesAnswersWithoutTheToken(t *testing.T) {
 		}
 		return resp.StatusCode
 	}
-	for _, route := range allRoutes(f) {
+	for _, route := range allRoutes() {
 		want := http.StatusUnauthorized
 		if open[route] {
 			want = http.StatusOK
@@ -289,7 +289,7 @@ func TestNothingButTheOpenRoutesAnswersWithoutTheToken(t *testing.T) {
 
 // allRoutes are those that a whole server serves: the ones missing from an empty
 // server, and the ones that are always there.
-func allRoutes(*fake) []string {
+func allRoutes() []string {
 	routes := []string{routeVersion, routeToggle, routeShow, routeFrontCommand, routeFrontAttach, routeFrontAck}
 	for r := range missing(Services{}) {
 		routes = append(routes, r)
@@ -506,5 +506,16 @@ func TestAFolderOfAnotherUserIsRefused(t *testing.T) {
 	must(t, os.Chown(dir, 65534, 65534))
 	if _, err := listen(filepath.Join(dir, "control.sock")); err == nil || !strings.Contains(err.Error(), "another user") {
 		t.Fatal(err)
+	}
+}
+
+func TestEveryRouteIsDocumented(t *testing.T) {
+	doc, err := os.ReadFile(filepath.Join("..", "docs", "control.md"))
+	must(t, err)
+	for _, route := range allRoutes() {
+		last := route[strings.LastIndex(route, "/")+1:]
+		if !strings.Contains(string(doc), route) && !strings.Contains(string(doc), "`"+last+"`") && !strings.Contains(string(doc), " `"+last) {
+			t.Errorf("docs/control.md does not name %s", route)
+		}
 	}
 }
