@@ -193,7 +193,7 @@ func (b *builder) code() float32 {
 		head = flow.Small().Line + 2*look.Unit
 	}
 	t := b.r.flow()
-	h := t.Set(codeSpans(row.Lines), opt, w-2*pad)
+	h := t.Set(codeSpans(row.Tokens()), opt, w-2*pad)
 	in, out := float32(0), float32(0)
 	if row.First {
 		in = head

@@ -169,7 +169,7 @@ func outputRows(text string, input bool, lang string) []*Row {
 	rows := make([]*Row, len(parts))
 	block := &Block{text: []byte(text), Closed: true}
 	for i, p := range parts {
-		rows[i] = &Row{Kind: Output, Text: p, First: i == 0, Last: i == len(parts)-1, Block: block, Dim: input, Lines: Highlight("", p)}
+		rows[i] = &Row{Kind: Output, Text: p, First: i == 0, Last: i == len(parts)-1, Block: block, Dim: input}
 	}
 	return rows
 }

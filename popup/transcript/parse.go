@@ -26,7 +26,6 @@ func (c chunk) rows(numbered int, dim bool) ([]*Row, int) {
 	switch c.kind {
 	case chunkCode:
 		r := &Row{Kind: Code, Text: trimNewline(c.src), Lang: c.lang, Block: c.block, First: c.first, Last: c.last, Dim: dim}
-		r.Lines = Highlight(c.lang, r.Text)
 		return []*Row{r}, 0
 	case chunkMath:
 		return []*Row{{Kind: Math, Text: ReadableMath(strings.TrimSpace(c.src)), Dim: dim}}, 0
@@ -146,7 +145,7 @@ func (w *walker) code(lines *text.Segments, lang string) {
 	}
 	s := trimNewline(b.String())
 	w.add(&Row{Kind: Code, Text: s, Lang: lang, First: true, Last: true,
-		Block: &Block{Lang: lang, text: []byte(s), Closed: true}, Lines: Highlight(lang, s)})
+		Block: &Block{Lang: lang, text: []byte(s), Closed: true}})
 }
 
 func (w *walker) table(n *east.Table) *TableData {

@@ -88,7 +88,7 @@ type Row struct {
 	// the whole of the block, for copying.
 	Text  string
 	Lang  string
-	Lines [][]Token
+	lines [][]Token // of Code rows, made when the row is first drawn
 	Block *Block
 
 	Table *TableData
@@ -227,12 +227,21 @@ type Foot struct {
 	Newest bool
 }
 
+// Tokens are the lines of a Code row in classed pieces. They are made when the
+// row is first drawn: most rows of a long session never are.
+func (r *Row) Tokens() [][]Token {
+	if r.lines == nil {
+		r.lines = Highlight(r.Lang, r.Text)
+	}
+	return r.lines
+}
+
 // Same reports whether two rows show the same thing, so that the view may keep
 // what it drew. Rows that hold pictures or folded state are compared by content.
 func (r *Row) Same(o *Row) bool {
 	if r.Kind != o.Kind || r.Key != o.Key || r.First != o.First || r.Last != o.Last || r.Open != o.Open ||
 		r.Level != o.Level || r.Indent != o.Indent || r.Quote != o.Quote || r.Marker != o.Marker || r.Dim != o.Dim ||
-		r.Text != o.Text || r.Lang != o.Lang || len(r.Runs) != len(o.Runs) || len(r.Lines) != len(o.Lines) {
+		r.Text != o.Text || r.Lang != o.Lang || len(r.Runs) != len(o.Runs) {
 		return false
 	}
 	for i := range r.Runs {
