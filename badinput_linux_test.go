@@ -198,13 +198,22 @@ func TestWhatTheDesktopLacksIsASentenceAndNoFailure(t *testing.T) {
 	}
 	t.Run("no tray host", func(t *testing.T) {
 		rig := desktest.Start(t, desktest.Options{})
-		c := onDesktop(t, rig)
+		c, _ := onDesktop(t, rig)
 		problem(t, c, "tray")
 	})
 	t.Run("no bus", func(t *testing.T) {
 		rig := desktest.Start(t, desktest.Options{NoBus: true})
-		c := onDesktop(t, rig)
-		problem(t, c, "bus")
+		c, home := onDesktop(t, rig)
+		cmd := rig.Command(binary(t, "perch"), "doctor")
+		cmd.Env = append(cmd.Env, "PERCH_HOME="+home)
+		out, _ := cmd.CombinedOutput()
+		if !strings.Contains(string(out), "DBUS_SESSION_BUS_ADDRESS") && !strings.Contains(string(out), "session bus") {
+			t.Errorf("the doctor does not name the bus:\n%s", out)
+		}
+		// The main job needs no bus.
+		if _, err := c.Command(context.Background(), rig.DesktopEnv(), control.FrontCommand{What: "show"}); err != nil {
+			t.Errorf("the popup does not open without a bus: %v", err)
+		}
 	})
 	t.Run("the hotkey is taken", func(t *testing.T) {
 		rig := desktest.Start(t, desktest.Options{TrayHost: true})
@@ -215,8 +224,7 @@ func TestWhatTheDesktopLacksIsASentenceAndNoFailure(t *testing.T) {
 		}
 		defer in.Close()
 		rig.Run(holder)
-		var c *control.Client
-		c = onDesktop(t, rig)
+		c, _ := onDesktop(t, rig)
 		desktest.WaitFor(t, "the conflict to be told", 20*time.Second, func() bool {
 			s, err := c.State(context.Background())
 			return err == nil && !s.Hotkey.Active && s.Hotkey.Problem != ""
@@ -226,20 +234,20 @@ func TestWhatTheDesktopLacksIsASentenceAndNoFailure(t *testing.T) {
 	})
 }
 
-// onDesktop starts perch on a rig and returns a client of it.
-func onDesktop(t *testing.T, rig *desktest.Rig) *control.Client {
+// onDesktop starts perch on a rig and returns a client of it and its home.
+func onDesktop(t *testing.T, rig *desktest.Rig) (*control.Client, string) {
 	t.Helper()
 	home, paths := newHome(t, "http://127.0.0.1:9/v1")
 	cmd := rig.Command(binary(t, "perch"))
 	cmd.Env = append(cmd.Env, "PERCH_HOME="+home)
 	rig.Run(cmd)
-	return owner(t, paths)
+	return owner(t, paths), home
 }
 
 func problem(t *testing.T, c *control.Client, word string) {
 	t.Helper()
 	var lines []string
-	desktest.WaitFor(t, "a line about the "+word, 20*time.Second, func() bool {
+	desktest.WaitFor(t, "a line about the "+word, time.Minute, func() bool {
 		s, err := c.State(context.Background())
 		if err != nil {
 			return false

@@ -134,8 +134,8 @@ func (p *parts) close() {
 func (p *parts) onClose(f func()) { p.closers = append(p.closers, f) }
 
 // open builds an owner. What was opened before an error is closed again.
-func open(ctx context.Context, paths config.Paths) (p *parts, err error) {
-	p = &parts{}
+func open(ctx context.Context, paths config.Paths) (_ *parts, err error) {
+	p := &parts{}
 	defer func() {
 		if err != nil {
 			p.close()
@@ -226,9 +226,10 @@ func open(ctx context.Context, paths config.Paths) (p *parts, err error) {
 	})
 	p.owner = service.NewOwner(service.OwnerOptions{
 		Hub: perch, StartTray: func(_ context.Context, env control.DesktopEnv) error { return icon.Start(env) },
-		Hotkey:  func() control.HotkeyState { return icon.Status().Hotkey },
-		Busy:    []func() bool{icon.Busy, knowledge.Busy, func() bool { return len(executor.Jobs("")) > 0 }},
-		Mistake: settings.Mistake, FirstStart: models.FirstStart,
+		Hotkey:   func() control.HotkeyState { return icon.Status().Hotkey },
+		Problems: func() []string { return icon.Status().Problems },
+		Busy:     []func() bool{icon.Busy, knowledge.Busy, func() bool { return len(executor.Jobs("")) > 0 }},
+		Mistake:  settings.Mistake, FirstStart: models.FirstStart,
 		Checks: []func(context.Context) control.Check{models.Check},
 		Trim:   func() { perch.Trim(); debug.FreeOSMemory() },
 	})
