@@ -19,6 +19,9 @@ const (
 	// needs some 20 ms.
 	firstPoll   = 5 * time.Millisecond
 	slowestPoll = 50 * time.Millisecond
+	// startAgain is when an owner that does not answer is started once more: the
+	// first one may have found the lock still held by another that was ending.
+	startAgain = 500 * time.Millisecond
 	// startTime is how long a started owner may take until it answers.
 	startTime = 15 * time.Second
 )
@@ -102,21 +105,37 @@ func EnsureOwner(ctx context.Context, paths config.Paths, start func() error) (*
 	if !errors.Is(err, ErrNotRunning) {
 		return c, err
 	}
-	if err := start(); err != nil {
-		return nil, chat.NewError(chat.ClassInternal, "err.start_owner", "Perch could not be started: %v. `perch doctor` says what is missing.", err).Wrap(err)
-	}
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
+	var started time.Time
 	for pause := firstPoll; ; pause = min(2*pause, slowestPoll) {
-		select {
-		case <-ctx.Done():
-			return nil, chat.NewError(chat.ClassInternal, "err.owner_silent",
-				"Perch was started but did not answer within %s. Its log is %s.", startTime, paths.Log()).Wrap(fmt.Errorf("%w: %w", ErrNoAnswer, ctx.Err()))
-		case <-time.After(pause):
+		if time.Since(started) >= startAgain {
+			if err := start(); err != nil {
+				return nil, notStarted(err)
+			}
+			started = time.Now()
 		}
 		c, err := Dial(paths)
 		if !errors.Is(err, ErrNotRunning) {
 			return c, err
 		}
+		select {
+		case <-ctx.Done():
+			if errors.Is(ctx.Err(), context.Canceled) {
+				return nil, ctx.Err()
+			}
+			return nil, chat.NewError(chat.ClassInternal, "err.owner_silent",
+				"Perch was started but did not answer within %s. Its log is %s.", startTime, paths.Log()).Wrap(fmt.Errorf("%w: %w", ErrNoAnswer, ctx.Err()))
+		case <-time.After(pause):
+		}
 	}
+}
+
+// notStarted is the error of a start; one that says what to do is left as it is.
+func notStarted(err error) error {
+	var classed *chat.Error
+	if errors.As(err, &classed) {
+		return err
+	}
+	return chat.NewError(chat.ClassInternal, "err.start_owner", "Perch could not be started: %v. `perch doctor` says what is missing.", err).Wrap(err)
 }
