@@ -85,6 +85,7 @@ type Supervisor struct {
 	mu     sync.Mutex // guards popups and everything in them
 	popups map[string]*popup
 	next   int64 // id of the next order
+	holds  int   // reasons not to suspend any popup
 	closed bool
 }
 
@@ -296,7 +297,18 @@ func (s *Supervisor) CanAsk() bool {
 
 // WithoutPopups runs f while no popup of a display is on the screen, and shows
 // those again that were. It is for screenshots.
+//
+// A popup that has hidden itself for this waits for the picture: no popup is
+// suspended meanwhile.
 func (s *Supervisor) WithoutPopups(ctx context.Context, env control.DesktopEnv, f func() error) error {
+	s.mu.Lock()
+	s.holds++
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		s.holds--
+		s.mu.Unlock()
+	}()
 	s.mu.Lock()
 	p := s.popups[Key(env)]
 	visible := p != nil && p.last.Visible

@@ -201,6 +201,25 @@ func TestScreenshotIsTakenWithoutThePopup(t *testing.T) {
 	}
 }
 
+// TestPopupThatWaitsForAPictureIsNotSuspended is about a popup that hides itself
+// to be out of the picture that it has asked for.
+func TestPopupThatWaitsForAPictureIsNotSuspended(t *testing.T) {
+	b := start(t, fronttest.Works, quick)
+	b.order(t, "show", "")
+	pid := b.pid()
+	b.order(t, "hide", "")
+	err := b.WithoutPopups(t.Context(), b.env, func() error {
+		if desktest.Eventually(10*quick.Suspend, func() bool { return desktest.ProcState(pid) == "T" }) {
+			t.Error("suspended while the picture is taken")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	desktest.WaitFor(t, "the suspension afterwards", desktest.DefaultWait, func() bool { return desktest.ProcState(pid) == "T" })
+}
+
 func TestNothingIsLeftRunning(t *testing.T) {
 	b := start(t, fronttest.Works, quick)
 	b.order(t, "show", "")

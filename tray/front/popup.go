@@ -76,7 +76,11 @@ func maySuspend(last control.FrontAck, atWork bool) bool {
 func (s *Supervisor) suspendIfIdle(p *popup) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if p.proc == nil || p.stopped || p.send == nil || !maySuspend(p.last, p.answer != nil) {
+	if s.closed || p.proc == nil || p.stopped || p.send == nil || !maySuspend(p.last, p.answer != nil) {
+		return
+	}
+	if s.holds > 0 {
+		p.suspend = time.AfterFunc(s.o.Limits.Suspend, func() { s.suspendIfIdle(p) })
 		return
 	}
 	if suspend(p.proc) {

@@ -207,6 +207,43 @@ func TestBadComboIsSaidByTheProcess(t *testing.T) {
 	}
 }
 
+// TestHotkeyFollowsTheKeyboardLayout holds that the key that has the letter now is
+// the hotkey, and that a letter which no key has is a sentence and no grab of
+// every key.
+func TestHotkeyFollowsTheKeyboardLayout(t *testing.T) {
+	desktest.Need(t, "setxkbmap")
+	r := desktest.Start(t, desktest.Options{})
+	w := r.OpenWindow("editor", color.RGBA{B: 200, A: 255})
+	layout := func(name string) {
+		t.Helper()
+		if out, err := r.Command("setxkbmap", name).CombinedOutput(); err != nil {
+			t.Fatalf("setxkbmap %s: %v %s", name, err, out)
+		}
+	}
+	layout("us")
+	var presses atomic.Int32
+	s, st := held(t, r.DesktopEnv(), Options{Pressed: func(string, time.Time) { presses.Add(1) }}, "ctrl+alt+s")
+	if !st.Active {
+		t.Fatalf("state %+v", st)
+	}
+	at := int32(0)
+	for _, name := range []string{"us", "dvorak", "us"} {
+		layout(name)
+		r.Wait("a press on layout "+name, func() bool {
+			r.Key("ctrl+alt+s")
+			return desktest.Eventually(2*quiet, func() bool { return presses.Load() > at })
+		})
+		at = presses.Load()
+	}
+	layout("ru")
+	r.Wait("the sentence", func() bool { return strings.Contains(s.State().Problem, `no key "s"`) })
+	before := w.Keys()
+	r.Type("1")
+	r.Wait("an ordinary key to reach the window", func() bool { return w.Keys() > before })
+	layout("us")
+	r.Wait("the hotkey to be back", func() bool { return s.State().Active })
+}
+
 // portal records what it was asked to bind.
 type portal struct {
 	mu    sync.Mutex

@@ -4,25 +4,31 @@ package main
 #cgo LDFLAGS: -lX11
 
 #include <X11/Xlib.h>
+#include <X11/XKBlib.h>
 
 static Display *layoutDisplay;
+static int xkbEvent = -1;
 
 static int openLayout(void) {
 	layoutDisplay = XOpenDisplay(0);
-	return layoutDisplay != NULL;
+	if (layoutDisplay == NULL)
+		return 0;
+	int opcode, error, major = XkbMajorVersion, minor = XkbMinorVersion;
+	if (XkbQueryExtension(layoutDisplay, &opcode, &xkbEvent, &error, &major, &minor))
+		XkbSelectEvents(layoutDisplay, XkbUseCoreKbd, XkbNewKeyboardNotifyMask | XkbMapNotifyMask,
+			XkbNewKeyboardNotifyMask | XkbMapNotifyMask);
+	else
+		xkbEvent = -1;
+	return 1;
 }
 
-// waitLayout returns after the next change of the keyboard's layout. The server
-// tells every client of it, asked or not.
+// waitLayout returns after the next change of the keyboard's layout. A server
+// without XKB tells every client of it, asked or not.
 static void waitLayout(void) {
 	XEvent ev;
-	for (;;) {
+	do {
 		XNextEvent(layoutDisplay, &ev);
-		if (ev.type == MappingNotify) {
-			XRefreshKeyboardMapping(&ev.xmapping);
-			return;
-		}
-	}
+	} while (ev.type != MappingNotify && ev.type != xkbEvent);
 }
 
 // keycodeOf asks with a connection of its own: waitLayout holds the other one,

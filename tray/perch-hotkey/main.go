@@ -28,6 +28,9 @@ const (
 	// retryTaken is the pause between two tries for a combination that another
 	// program holds; it is free again as soon as that program ends.
 	retryTaken = 5 * time.Second
+	// ownRetries and ownPause are how long our own grab may take to go.
+	ownRetries = 10
+	ownPause   = 20 * time.Millisecond
 	// exitUsage is the exit code for missing arguments.
 	exitUsage = 2
 )
@@ -102,7 +105,16 @@ func hold(w *lines, b hotkey.Binding, layout <-chan struct{}) {
 			continue
 		}
 		hk := xhotkey.New(mods, key)
-		if hk.Register() != nil {
+		err := hk.Register()
+		for range ownRetries {
+			// The server may not have noticed yet that we let the old key go.
+			if err == nil || said != hotkey.Ready {
+				break
+			}
+			time.Sleep(ownPause)
+			err = hk.Register()
+		}
+		if err != nil {
 			say(hotkey.Taken)
 			select {
 			case <-time.After(retryTaken):
