@@ -151,7 +151,7 @@ var shortcuts = []struct{ id, keys string }{
 	{"popup.keys.send", "Enter"}, {"popup.keys.break", "Shift+Enter"}, {"popup.keys.recall", "↑"}, {"popup.keys.slash", "/"},
 	{"popup.keys.clip", "Ctrl+Shift+V"}, {"popup.keys.shot", "Ctrl+Shift+S"},
 	{"popup.keys.answer", ""},
-	{"popup.keys.stop", "Ctrl+."}, {"popup.keys.copy", "Ctrl+Shift+C"}, {"popup.keys.again", "Ctrl+Shift+R"}, {"popup.keys.unfold", "Ctrl+Shift+O"},
+	{"popup.keys.stop", "Ctrl+."}, {"popup.keys.copy", "Ctrl+Shift+C"}, {"popup.keys.insert", "Ctrl+Shift+I"}, {"popup.keys.again", "Ctrl+Shift+R"}, {"popup.keys.unfold", "Ctrl+Shift+O"},
 	{"popup.keys.scroll", "PgUp / PgDn"}, {"popup.keys.end", "Ctrl+J"},
 	{"popup.keys.question", ""},
 	{"popup.answer.once", "Ctrl+1"}, {"popup.answer.session", "Ctrl+2"}, {"popup.answer.always", "Ctrl+3"}, {"popup.answer.no", "Ctrl+0 / Enter"},

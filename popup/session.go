@@ -412,3 +412,27 @@ func (p *Popup) copyText(text string) {
 		p.ui.notice(p.t("popup.copied"), false)
 	})
 }
+
+// insertAnswer puts text into the window that had the focus before. When that
+// fails it is on the clipboard, and the popup says so.
+func (p *Popup) insertAnswer(text string) {
+	do(p, func(ctx context.Context) (struct{}, error) {
+		if p.svc.Desktop == nil {
+			return struct{}{}, chat.NewError(chat.ClassMisuse, "err.no_desktop", "There is no desktop here.")
+		}
+		return struct{}{}, p.svc.Desktop.WriteClipboard(ctx, control.Clip{Text: text})
+	}, func(_ struct{}, err error) {
+		if err != nil {
+			p.fail(err)
+			return
+		}
+		p.hide()
+		do(p, func(context.Context) (struct{}, error) { return struct{}{}, p.desk.Paste() }, func(_ struct{}, err error) {
+			if err != nil {
+				p.log.Info("popup: answer not inserted", "err", err)
+				p.show(nil)
+				p.ui.notice(p.t("popup.insert.failed"), false)
+			}
+		})
+	})
+}

@@ -250,6 +250,10 @@ func (u *ui) shortcut(name fyne.KeyName, mod fyne.KeyModifier) bool {
 		p.attachClip(false)
 	case mod == ctrl|shift && name == fyne.KeyS:
 		p.attachShot("screen")
+	case mod == ctrl|shift && name == fyne.KeyI:
+		if text := p.tr.LastAnswer(); text != "" {
+			p.insertAnswer(text)
+		}
 	case mod == ctrl|shift && name == fyne.KeyR:
 		u.againLast()
 	case mod == ctrl|shift && name == fyne.KeyO:

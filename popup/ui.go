@@ -114,6 +114,7 @@ func (u *ui) viewActions() chatview.Actions {
 		Regenerate:     p.regenerate,
 		Fork:           p.fork,
 		Revert:         p.revert,
+		Insert:         p.insertAnswer,
 		Menu:           u.rowMenu,
 		Touched:        func() { u.focus() },
 	}

@@ -308,6 +308,22 @@ func TestLastAnswerIsCopiedToTheOwner(t *testing.T) {
 	})
 }
 
+func TestAnswerIsInsertedIntoTheWindowBefore(t *testing.T) {
+	rig := desktest.Start(t, desktest.Options{})
+	other := rig.OpenWindow("editor", color.RGBA{200, 220, 255, 255})
+	p := start(t, rig)
+	p.show("demo-2")
+	before := other.Keys()
+	rig.Wait("the answer to be on the clipboard", func() bool {
+		rig.Key("ctrl+shift+i")
+		return strings.HasPrefix(p.send("ask", "").Clip, "**中文**")
+	})
+	rig.Wait("Ctrl+V to reach the editor", func() bool { return other.Keys() >= before+2 })
+	if !other.Focused() {
+		t.Error("the editor has no focus")
+	}
+}
+
 func TestEndOfInputEndsTheProcess(t *testing.T) {
 	rig := desktest.Start(t, desktest.Options{})
 	p := start(t, rig)

@@ -34,6 +34,9 @@ func (None) Visible(uintptr) bool { return true }
 // GiveBack does nothing.
 func (None) GiveBack(uintptr) {}
 
+// Paste cannot reach other windows.
+func (None) Paste() error { return fmt.Errorf("paste into the window before: no X display") }
+
 // Move does nothing.
 func (None) Move(uintptr) {}
 

@@ -129,6 +129,9 @@ type Desk interface {
 	Visible(window uintptr) bool
 	// GiveBack gives the focus to the remembered window if own still has it.
 	GiveBack(own uintptr)
+	// Paste presses Ctrl+V in the remembered window, once it has the focus. It
+	// reports an error when that window is gone or does not take the focus.
+	Paste() error
 	// Move begins moving the window with the pointer.
 	Move(window uintptr)
 	// Picture is what a visible window shows, for the pictures of the manual.

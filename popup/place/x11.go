@@ -14,6 +14,7 @@ import (
 	"github.com/jezek/xgb"
 	"github.com/jezek/xgb/randr"
 	"github.com/jezek/xgb/xproto"
+	"github.com/jezek/xgb/xtest"
 )
 
 // x11 speaks to the X server over a connection of its own: the toolkit's must
@@ -320,6 +321,56 @@ func (x *x11) GiveBack(own uintptr) {
 	}
 	x.activate(prev)
 	x.sync()
+}
+
+// pasteWait is how long the other window may take to get the focus.
+const pasteWait = 500 * time.Millisecond
+
+// Paste presses Ctrl+V in the remembered window.
+func (x *x11) Paste() error {
+	prev := xproto.Window(x.Previous())
+	if prev == 0 || !x.Visible(uintptr(prev)) {
+		return fmt.Errorf("paste into the window before: it is gone")
+	}
+	if err := xtest.Init(x.conn); err != nil {
+		return fmt.Errorf("paste into the window before: the display has no test extension: %w", err)
+	}
+	x.activate(prev)
+	for end := time.Now().Add(pasteWait); !x.Focused(uintptr(prev)); {
+		if time.Now().After(end) {
+			return fmt.Errorf("paste into the window before: it did not take the focus")
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	const keysymV, keysymControl = 0x76, 0xffe3
+	v, ctrl := x.keycode(keysymV), x.keycode(keysymControl)
+	if v == 0 || ctrl == 0 {
+		return fmt.Errorf("paste into the window before: this keyboard has no Ctrl+V")
+	}
+	for _, k := range []struct {
+		kind byte
+		code xproto.Keycode
+	}{{xproto.KeyPress, ctrl}, {xproto.KeyPress, v}, {xproto.KeyRelease, v}, {xproto.KeyRelease, ctrl}} {
+		xtest.FakeInput(x.conn, k.kind, byte(k.code), 0, x.root, 0, 0, 0)
+	}
+	x.sync()
+	return nil
+}
+
+// keycode is the key that gives a symbol without modifiers, 0 for none.
+func (x *x11) keycode(sym xproto.Keysym) xproto.Keycode {
+	setup := xproto.Setup(x.conn)
+	n := byte(setup.MaxKeycode - setup.MinKeycode + 1)
+	m, err := xproto.GetKeyboardMapping(x.conn, setup.MinKeycode, n).Reply()
+	if err != nil || m == nil || m.KeysymsPerKeycode == 0 {
+		return 0
+	}
+	for i := range int(n) {
+		if m.Keysyms[i*int(m.KeysymsPerKeycode)] == sym {
+			return setup.MinKeycode + xproto.Keycode(i)
+		}
+	}
+	return 0
 }
 
 // Picture is what a visible window shows.
