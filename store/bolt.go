@@ -86,6 +86,7 @@ func Open(o Options) (*Bolt, error) {
 		s.Close()
 		return nil, err
 	}
+	s.sweep()
 	if err := s.compactIfSparse(); err != nil {
 		s.Close()
 		return nil, err
@@ -168,6 +169,9 @@ func (s *Bolt) prepare() error {
 	})
 	if err != nil || ready {
 		return err
+	}
+	if err := syncDir(filepath.Dir(s.path)); err != nil { // the file's name is new
+		return classify(s.path, err)
 	}
 	return s.update(func(tx *bbolt.Tx) error {
 		for _, b := range [][]byte{bAbout, bLog, bAside, bMeta, bView, bCheck, bDeleted, bValues} {

@@ -423,6 +423,7 @@ func (s *Bolt) Fork(id, message string, m chat.SessionMeta) error {
 
 // Delete hides a session.
 func (s *Bolt) Delete(id string) error {
+	s.sweep()
 	return s.update(func(tx *bbolt.Tx) error {
 		if _, err := logOf(tx, id, false); err != nil {
 			return err

@@ -248,6 +248,33 @@ func TestTheFileShrinksWhenMostOfItIsFree(t *testing.T) {
 	}
 }
 
+func TestDeletedSessionsAreRemovedInPassing(t *testing.T) {
+	clock := &testClock{time.Now()}
+	o := options(t.TempDir())
+	o.Now = clock.now
+	b, err := Open(o)
+	must(t, err)
+	fill(t, b, "s1", user("m", "x"))
+	fill(t, b, "s2", user("m", "x"))
+	fill(t, b, "s3", user("m", "x"))
+	must(t, b.Delete("s1"))
+	clock.t = clock.t.Add(RestoreFor)
+	must(t, b.Delete("s2"))
+	if err := b.Restore("s1"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("after the next delete: %v", err)
+	}
+	must(t, b.Restore("s2"))
+	must(t, b.Delete("s2"))
+	must(t, b.Close())
+	clock.t = clock.t.Add(RestoreFor)
+	b, err = Open(o)
+	must(t, err)
+	defer b.Close()
+	if err := b.Restore("s2"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("after a restart: %v", err)
+	}
+}
+
 func size(t *testing.T, path string) int64 {
 	st, err := os.Stat(path)
 	must(t, err)

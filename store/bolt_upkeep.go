@@ -11,20 +11,32 @@ import (
 
 // Purge removes sessions that can no longer be restored and images that no
 // session refers to, and writes the file anew when more than half of it is free.
+// Open and Delete do the same in passing.
 func (s *Bolt) Purge() error {
-	gone, err := s.expired()
-	if err != nil {
+	if _, err := s.removeExpired(); err != nil {
 		return err
-	}
-	if len(gone) > 0 {
-		if err := s.remove(gone); err != nil {
-			return err
-		}
 	}
 	if err := s.collectImages(); err != nil {
 		return err
 	}
 	return s.compactIfSparse()
+}
+
+// sweep is Purge where there is something to remove. It is done in passing: what
+// it cannot do now (a full disk) is done another time.
+func (s *Bolt) sweep() {
+	if n, err := s.removeExpired(); err == nil && n > 0 && s.collectImages() == nil {
+		_ = s.compactIfSparse()
+	}
+}
+
+// removeExpired removes the sessions that can no longer be restored.
+func (s *Bolt) removeExpired() (int, error) {
+	gone, err := s.expired()
+	if err != nil || len(gone) == 0 {
+		return 0, err
+	}
+	return len(gone), s.remove(gone)
 }
 
 func (s *Bolt) expired() (ids []string, err error) {
