@@ -28,7 +28,7 @@ const (
 	// retryTaken is the pause between two tries for a combination that another
 	// program holds; it is free again as soon as that program ends.
 	retryTaken = 5 * time.Second
-	// ownRetries and ownPause are how long our own grab may take to go.
+	// ownRetries and ownPause are how long a grab of our own may take to go.
 	ownRetries = 10
 	ownPause   = 20 * time.Millisecond
 	// exitUsage is the exit code for missing arguments.
@@ -106,11 +106,9 @@ func hold(w *lines, b hotkey.Binding, layout <-chan struct{}) {
 		}
 		hk := xhotkey.New(mods, key)
 		err := hk.Register()
-		for range ownRetries {
-			// The server may not have noticed yet that we let the old key go.
-			if err == nil || said != hotkey.Ready {
-				break
-			}
+		for n := 0; err != nil && n < ownRetries; n++ {
+			// The server may not have noticed yet that we, or the process before
+			// this one, let the key go.
 			time.Sleep(ownPause)
 			err = hk.Register()
 		}
