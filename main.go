@@ -20,6 +20,7 @@ import (
 
 	"gopkg.in/natefinch/lumberjack.v2"
 
+	"perch/chat"
 	"perch/cli"
 	"perch/config"
 	"perch/control"
@@ -34,6 +35,7 @@ import (
 	"perch/kb/extract"
 	"perch/providers"
 	"perch/providers/auth"
+	"perch/providers/embed"
 	"perch/store"
 	"perch/tools"
 	"perch/tools/box"
@@ -184,8 +186,32 @@ func open(ctx context.Context, paths config.Paths) (_ *parts, err error) {
 	if err != nil {
 		return nil, err
 	}
+	icon := tray.New(tray.Options{
+		Watch:  func(ctx context.Context, send func(control.State) error) error { return p.owner.WatchState(ctx, send) },
+		Config: settings.Get, Quit: func() { p.owner.Quit(ctx) },
+		Changed: func() { perch.StateChanged() }, Log: log,
+	})
+	p.onClose(icon.Close)
+	var kit *box.Box // filled in below, before the first run
+	ratios := service.NewRatios(db)
+	perch = hub.New(hub.Options{
+		Store: db, Config: settings.Get, Revert: copies, Log: log, CanAsk: icon.CanAsk,
+		NeedKey: models.NeedKey, WithKeys: models.WithKeys, Model: models.Default, Environ: cli.ToolEnviron,
+		Runner: harness.Options{
+			Models: models, Validate: tools.Validate, Permissions: book, Snapshots: copies,
+			Estimator: func(m providers.ModelInfo) harness.Estimator { return tokens.ForModel(m.String()) },
+			Tools:     func(ctx context.Context) []chat.Tool { return kit.Tools(ctx) },
+			Skills:    func() string { return kit.Skills() }, Memory: mem.Section, Scrub: auth.Redact,
+			SpoolDir: box.SpoolIn(paths.Spool()), Ratio: ratios.Factor, Learn: ratios.Learn,
+		},
+		Outcome: func(o hub.Outcome) {
+			icon.Tell(tray.Outcome{Session: o.Session.ID, Title: o.Session.Title, Result: o.Result, Question: o.Question, Took: o.Took})
+		},
+		SessionEnded: func(id string) { executor.CloseSession(id); book.EndSession(id) },
+	})
 	knowledge, err := kb.Open(kb.Options{
 		Path: paths.KnowledgeDB(), Config: func() config.KB { return settings.Get().KB },
+		Embedder: vectors(models.Embedder()), EmbedderFor: func(name string) kb.Embedder { return vectors(models.EmbedderNamed(name)) },
 		Notice:  func(line string) { perch.Problem(line) },
 		Exclude: []string{paths.Data},
 	})
@@ -193,13 +219,7 @@ func open(ctx context.Context, paths config.Paths) (_ *parts, err error) {
 		return nil, err
 	}
 	p.onClose(func() { knowledge.Close() })
-	icon := tray.New(tray.Options{
-		Watch:  func(ctx context.Context, send func(control.State) error) error { return p.owner.WatchState(ctx, send) },
-		Config: settings.Get, Quit: func() { p.owner.Quit(ctx) },
-		Changed: func() { perch.StateChanged() }, Log: log,
-	})
-	p.onClose(icon.Close)
-	kit := box.New(box.Options{
+	kit = box.New(box.Options{
 		Config: settings.Get, Paths: paths, Executor: executor, Places: secret, Desktop: icon, Memory: mem.Tool(),
 		Knowledge: knowledge, Images: models.Images(), ImagesReady: service.ImagesReady(settings.Get),
 		Extract: func(ctx context.Context, path string) (string, error) {
@@ -209,21 +229,6 @@ func open(ctx context.Context, paths config.Paths) (_ *parts, err error) {
 		Key: os.Getenv, Notice: func(line string) { perch.Problem(line) }, Log: log,
 	})
 	p.onClose(kit.Close)
-	ratios := service.NewRatios(db)
-	perch = hub.New(hub.Options{
-		Store: db, Config: settings.Get, Revert: copies, Log: log, CanAsk: icon.CanAsk,
-		NeedKey: models.NeedKey, WithKeys: models.WithKeys, Model: models.Default, Environ: cli.ToolEnviron,
-		Runner: harness.Options{
-			Models: models, Validate: tools.Validate, Permissions: book, Snapshots: copies,
-			Estimator: func(m providers.ModelInfo) harness.Estimator { return tokens.ForModel(m.String()) },
-			Tools:     kit.Tools, Skills: kit.Skills, Memory: mem.Section, Scrub: auth.Redact,
-			SpoolDir: box.SpoolIn(paths.Spool()), Ratio: ratios.Factor, Learn: ratios.Learn,
-		},
-		Outcome: func(o hub.Outcome) {
-			icon.Tell(tray.Outcome{Session: o.Session.ID, Title: o.Session.Title, Result: o.Result, Question: o.Question, Took: o.Took})
-		},
-		SessionEnded: func(id string) { executor.CloseSession(id); book.EndSession(id) },
-	})
 	p.owner = service.NewOwner(service.OwnerOptions{
 		Hub: perch, StartTray: func(_ context.Context, env control.DesktopEnv) error { return icon.Start(env) },
 		Hotkey:   func() control.HotkeyState { return icon.Status().Hotkey },
@@ -233,7 +238,17 @@ func open(ctx context.Context, paths config.Paths) (_ *parts, err error) {
 		Checks: []func(context.Context) control.Check{models.Check},
 		Trim:   func() { perch.Trim(); debug.FreeOSMemory() },
 	})
-	settings.OnChange(func(config.Config) { icon.Reload(); models.Reload(); perch.StateChanged() })
+	embedding := settings.Get().Embedding
+	settings.OnChange(func(c config.Config) {
+		icon.Reload()
+		models.Reload()
+		if c.Embedding != embedding {
+			embedding = c.Embedding
+			knowledge.SetEmbedder(vectors(models.Embedder()))
+		}
+		perch.StateChanged()
+	})
+	go knowledge.Watch(ctx)
 	go settings.Watch(ctx)
 	p.server, err = control.NewServer(control.Options{
 		Paths: paths, Version: thisVersion(), Tray: p.owner.Tray, Log: func(line string) { log.Warn(line) },
@@ -255,6 +270,14 @@ func logTo(paths config.Paths, p *parts) *slog.Logger {
 	file := &lumberjack.Logger{Filename: paths.Log(), MaxSize: 5, MaxBackups: 3}
 	p.onClose(func() { file.Close() })
 	return slog.New(slog.NewTextHandler(file, nil))
+}
+
+// vectors is an embedder for the knowledge base, none where it cannot be had.
+func vectors(e *embed.Embedder, err error) kb.Embedder {
+	if e == nil || err != nil {
+		return nil
+	}
+	return e
 }
 
 func home() string {
