@@ -41,12 +41,19 @@ type askOptions struct {
 	record  string
 }
 
+// fileList is an option that can be repeated, once for each file.
+type fileList []string
+
+func (l *fileList) String() string     { return strings.Join(*l, " ") }
+func (l *fileList) Set(s string) error { *l = append(*l, s); return nil }
+func (l *fileList) Type() string       { return "file" }
+
 func (o *askOptions) flags(a *app, c *cobra.Command) {
 	f := c.Flags()
 	f.StringVarP(&o.session, "session", "s", "", a.t("cli.flag_session"))
 	f.BoolVar(&o.fresh, "new", false, a.t("cli.flag_new"))
 	f.StringVarP(&o.model, "model", "m", "", a.t("cli.flag_model"))
-	f.StringArrayVarP(&o.images, "image", "i", nil, a.t("cli.flag_image"))
+	f.VarP((*fileList)(&o.images), "image", "i", a.t("cli.flag_image"))
 	f.StringVar(&o.allow, "allow", "", a.t("cli.flag_allow"))
 	f.StringVar(&o.dir, "dir", "", a.t("cli.flag_dir"))
 	f.StringVar(&o.record, "record", "", a.t("cli.flag_record"))

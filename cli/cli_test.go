@@ -501,3 +501,24 @@ func TestEveryTextHasItsCatalogueEntry(t *testing.T) {
 		}
 	}
 }
+
+func TestImagesAreSentWithTheQuestion(t *testing.T) {
+	r := newRig(t)
+	var files []string
+	for _, name := range []string{"a, b.png", "c.gif"} {
+		path := filepath.Join(t.TempDir(), name)
+		data := "\x89PNG\r\n\x1a\nrest"
+		if strings.HasSuffix(name, "gif") {
+			data = "GIF89a rest"
+		}
+		must(t, os.WriteFile(path, []byte(data), 0o600))
+		files = append(files, path)
+	}
+	r.expect(r.run("", "ask", "--image", files[0], "-i", files[1], "what", "are", "they"), 0, "", "")
+	imgs := r.f.asks[0].Images
+	if len(imgs) != 2 || imgs[0].MIME != "image/png" || imgs[0].Name != "a, b.png" || imgs[1].MIME != "image/gif" || imgs[1].Size != 11 {
+		t.Fatalf("%+v", imgs)
+	}
+	// Images alone are a question.
+	r.expect(r.run("", "ask", "--image", files[0]), 0, "", "")
+}
