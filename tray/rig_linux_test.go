@@ -275,6 +275,28 @@ func TestScreenshotIsTakenWithoutThePopup(t *testing.T) {
 	}
 }
 
+// TestTrayOutlivesTheXServer holds that hotkey and clipboard are back after the
+// display was, and the icon was never away.
+func TestTrayOutlivesTheXServer(t *testing.T) {
+	r := desktest.Start(t, desktest.Options{WM: "none", TrayHost: true})
+	o := start(t, r, fronttest.Works)
+	r.Wait("the hotkey", func() bool { return o.Status().Hotkey.Active && o.Status().Shown })
+	r.RestartX()
+	r.Wait("the hotkey again", func() bool {
+		r.Key("ctrl+shift+space")
+		return desktest.Eventually(300*time.Millisecond, func() bool { return o.Got("toggle", "") })
+	})
+	if err := o.WriteClipboard(t.Context(), control.Clip{Text: "again"}); err != nil {
+		t.Error(err)
+	}
+	if c, err := o.ReadClipboard(t.Context()); err != nil || c.Text != "again" {
+		t.Errorf("read %q, %v", c.Text, err)
+	}
+	if !o.Status().Shown || r.Host.Icons() != 1 {
+		t.Error("the icon has gone")
+	}
+}
+
 // TestServedDesktopHasNoIcon holds that an owner without a tray has clipboard and
 // notifications but neither icon nor hotkey.
 func TestServedDesktopHasNoIcon(t *testing.T) {

@@ -59,9 +59,11 @@ type Rig struct {
 	Host    *Host  // the tray host, nil without one
 	Notes   *Notes // the recorder, nil without one
 
-	t    testing.TB
-	x    *xgb.Conn
-	root xproto.Window
+	t       testing.TB
+	x       *xgb.Conn
+	root    xproto.Window
+	server  *exec.Cmd // the X server
+	options Options
 	// atoms are those that were asked for.
 	atoms map[string]xproto.Atom
 }
@@ -113,6 +115,7 @@ func Start(t testing.TB, o Options) *Rig {
 	if err := os.Mkdir(r.Runtime, 0o700); err != nil {
 		t.Fatal(err)
 	}
+	r.options = o
 	r.startX(o)
 	if !o.NoBus {
 		r.startBus()
@@ -148,23 +151,44 @@ func (r *Rig) startX(o Options) {
 	if o.Scale > 0 {
 		dpi = strconv.Itoa(int(96 * o.Scale))
 	}
-	cmd := r.command("Xvfb", "-displayfd", "3", "-screen", "0", o.Screen, "-dpi", dpi,
-		"-nolisten", "tcp", "-noreset", "+extension", "XTEST")
-	cmd.ExtraFiles = []*os.File{pw}
-	r.run(cmd)
-	pw.Close()
-	_ = pr.SetReadDeadline(time.Now().Add(startTimeout))
-	line, err := bufio.NewReader(pr).ReadString('\n')
-	if err != nil {
-		r.t.Fatalf("Xvfb did not say its display: %v", err)
+	args := []string{"-displayfd", "3", "-screen", "0", o.Screen, "-dpi", dpi, "-nolisten", "tcp", "-noreset", "+extension", "XTEST"}
+	if r.Display != "" {
+		args = append([]string{r.Display}, args[2:]...)
 	}
-	r.Display = ":" + strings.TrimSpace(line)
+	cmd := r.command("Xvfb", args...)
+	cmd.ExtraFiles = []*os.File{pw}
+	r.server = r.run(cmd)
+	pw.Close()
+	if r.Display == "" {
+		_ = pr.SetReadDeadline(time.Now().Add(startTimeout))
+		line, err := bufio.NewReader(pr).ReadString('\n')
+		if err != nil {
+			r.t.Fatalf("Xvfb did not say its display: %v", err)
+		}
+		r.Display = ":" + strings.TrimSpace(line)
+	}
+	var x *xgb.Conn
 	r.Wait("a connection to "+r.Display, func() bool {
-		r.x, err = xgb.NewConnDisplay(r.Display)
+		x, err = xgb.NewConnDisplay(r.Display)
 		return err == nil
 	})
-	r.t.Cleanup(r.x.Close)
-	r.root = xproto.Setup(r.x).DefaultScreen(r.x).Root
+	r.t.Cleanup(x.Close)
+	r.x, r.root, r.atoms = x, xproto.Setup(x).DefaultScreen(x).Root, map[string]xproto.Atom{}
+}
+
+// RestartX ends the X server as a crash does and starts another one in its place.
+// The window manager goes with the old one; start another where one is needed.
+func (r *Rig) RestartX() {
+	r.t.Helper()
+	if err := r.server.Process.Kill(); err != nil {
+		r.t.Fatal(err)
+	}
+	_, _ = r.server.Process.Wait()
+	n := strings.TrimPrefix(r.Display, ":")
+	for _, left := range []string{"/tmp/.X" + n + "-lock", "/tmp/.X11-unix/X" + n} {
+		_ = os.Remove(left)
+	}
+	r.startX(r.options)
 }
 
 // busConfig is a session bus without service activation: what is on this
