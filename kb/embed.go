@@ -297,6 +297,7 @@ func (b *Base) completed(ctx context.Context, set string) error {
 	}
 	if active != set || len(sets) > 1 {
 		b.changed()
+		b.wakeTidy()
 	}
 	return nil
 }

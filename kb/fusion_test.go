@@ -230,14 +230,15 @@ func TestWeightsOfZeroAndOneAreTheSinglePasses(t *testing.T) {
 	for _, w := range []struct{ vector, keyword float64 }{{0, 1}, {1, 0}} {
 		b := realBase(t, r, m, settings(func(c *config.KB) { c.VectorWeight, c.KeywordWeight, c.Threshold = w.vector, w.keyword, 0 }))
 		for _, q := range qs {
-			want, _, err := b.keywordPass(t.Context(), q.Text)
+			read := &reading{b: b, have: map[uint32]backend.Chunk{}}
+			want, _, err := b.keywordPass(t.Context(), read, q.Text)
 			if w.vector == 1 {
 				want, _, err = b.vectorPass(t.Context(), q.Text)
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
-			ps, err := b.passes(t.Context(), q.Text, w.keyword, w.vector)
+			ps, err := b.passes(t.Context(), read, q.Text, w.keyword, w.vector)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -230,10 +230,14 @@ func (b *Base) indexLoop() {
 			b.notify(fmt.Sprintf("Indexing %s stopped: %v", j.root, err))
 		}
 		b.embed.kick()
-		select {
-		case b.tidy <- struct{}{}:
-		default:
-		}
+		b.wakeTidy()
+	}
+}
+
+func (b *Base) wakeTidy() {
+	select {
+	case b.tidy <- struct{}{}:
+	default:
 	}
 }
 
@@ -631,10 +635,7 @@ func (p *pass) flush() error {
 	err := p.b.be.Apply(context.WithoutCancel(p.ctx), p.batch)
 	p.batch, p.chunks, p.bytes, p.started = backend.Batch{}, 0, 0, time.Time{}
 	p.b.changed()
-	select {
-	case p.b.tidy <- struct{}{}:
-	default:
-	}
+	p.b.wakeTidy()
 	p.b.embed.kick()
 	return err
 }

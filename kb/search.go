@@ -34,7 +34,10 @@ const (
 	// rescored is how many candidates are looked at again. Reading a passage costs
 	// some ten microseconds, and what stands behind has not moved into the first
 	// ten on any collection.
-	rescored = 40
+	rescored = 24
+	// readAhead is how many candidates are read for each result wanted, since
+	// those that overlap become one.
+	readAhead = 3
 )
 
 // KBSearch searches for a query and returns the best k hits; k ≤ 0 takes the
@@ -53,11 +56,12 @@ func (b *Base) Search(ctx context.Context, query string, k int) ([]chat.SearchHi
 		k = 8
 	}
 	query = clean(query)
-	passes, err := b.passes(ctx, query, c.KeywordWeight, c.VectorWeight)
+	read := &reading{b: b, have: map[uint32]backend.Chunk{}}
+	passes, err := b.passes(ctx, read, query, c.KeywordWeight, c.VectorWeight)
 	if err != nil {
 		return nil, err
 	}
-	return b.results(ctx, query, fuse.Fuse(passes...), c.Threshold, min(k, maxResults))
+	return b.results(ctx, read, query, fuse.Fuse(passes...), c.Threshold, min(k, maxResults))
 }
 
 func clean(q string) string {
@@ -70,7 +74,7 @@ func clean(q string) string {
 
 // passes runs both passes. Keywords stand in when vectors cannot run, whatever
 // the weights are: a search that finds nothing for want of a server helps nobody.
-func (b *Base) passes(ctx context.Context, query string, keywordWeight, vectorWeight float64) ([]fuse.Pass, error) {
+func (b *Base) passes(ctx context.Context, read *reading, query string, keywordWeight, vectorWeight float64) ([]fuse.Pass, error) {
 	if query == "" {
 		return nil, nil
 	}
@@ -92,7 +96,7 @@ func (b *Base) passes(ctx context.Context, query string, keywordWeight, vectorWe
 		keywordWeight = 1
 	}
 	if keywordWeight > 0 {
-		ids, named, err := b.keywordPass(ctx, query)
+		ids, named, err := b.keywordPass(ctx, read, query)
 		if err != nil {
 			return nil, err
 		}
@@ -109,7 +113,7 @@ func (b *Base) passes(ctx context.Context, query string, keywordWeight, vectorWe
 // keywordPass ranks by BM25 and looks at the candidates again for neighbours and
 // exact strings. named says that some hold literally what the query names: all
 // of it, a quoted part, or a word that is written as a name.
-func (b *Base) keywordPass(ctx context.Context, query string) (ids []uint32, named bool, err error) {
+func (b *Base) keywordPass(ctx context.Context, read *reading, query string) (ids []uint32, named bool, err error) {
 	stats, err := b.be.Stats(ctx)
 	if err != nil || stats.Chunks == 0 {
 		return nil, false, err
@@ -120,7 +124,7 @@ func (b *Base) keywordPass(ctx context.Context, query string) (ids []uint32, nam
 		return nil, false, err
 	}
 	if m := phrase.New(query); !m.Empty() {
-		if named, err = b.rescore(ctx, m, hits); err != nil {
+		if named, err = b.rescore(ctx, read, m, hits); err != nil {
 			return nil, false, err
 		}
 	}
@@ -129,6 +133,36 @@ func (b *Base) keywordPass(ctx context.Context, query string) (ids []uint32, nam
 		ids[i] = h.ID
 	}
 	return ids, named, nil
+}
+
+// reading keeps the passages that one search has read.
+type reading struct {
+	b    *Base
+	have map[uint32]backend.Chunk
+}
+
+// chunks is backend.Chunks, each read once.
+func (r *reading) chunks(ctx context.Context, ids []uint32) ([]backend.Chunk, error) {
+	var missing []uint32
+	for _, id := range ids {
+		if _, ok := r.have[id]; !ok {
+			missing = append(missing, id)
+		}
+	}
+	got, err := r.b.be.Chunks(ctx, missing)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range got {
+		r.have[c.ID] = c
+	}
+	out := make([]backend.Chunk, 0, len(ids))
+	for _, id := range ids {
+		if c, ok := r.have[id]; ok {
+			out = append(out, c)
+		}
+	}
+	return out, nil
 }
 
 // languages of an index, the most frequent first.
@@ -144,13 +178,13 @@ func languages(s backend.Stats) []segment.Lang {
 }
 
 // rescore orders the hits anew by what they hold literally.
-func (b *Base) rescore(ctx context.Context, m *phrase.Matcher, hits []backend.Hit) (named bool, err error) {
+func (b *Base) rescore(ctx context.Context, read *reading, m *phrase.Matcher, hits []backend.Hit) (named bool, err error) {
 	ids := make([]uint32, min(len(hits), rescored))
 	at := make(map[uint32]int, len(ids))
 	for i, h := range hits[:len(ids)] {
 		ids[i], at[h.ID] = h.ID, i
 	}
-	chunks, err := b.be.Chunks(ctx, ids)
+	chunks, err := read.chunks(ctx, ids)
 	if err != nil {
 		return false, err
 	}
@@ -219,7 +253,7 @@ func (b *Base) vectorsUsed() {
 
 // results reads the candidates above the threshold, joins those that overlap
 // and returns the best k.
-func (b *Base) results(ctx context.Context, query string, cands []fuse.Candidate, threshold float64, k int) ([]chat.SearchHit, error) {
+func (b *Base) results(ctx context.Context, read *reading, query string, cands []fuse.Candidate, threshold float64, k int) ([]chat.SearchHit, error) {
 	var ids []uint32
 	byID := map[uint32]fuse.Candidate{}
 	for _, c := range cands {
@@ -229,7 +263,7 @@ func (b *Base) results(ctx context.Context, query string, cands []fuse.Candidate
 		ids = append(ids, c.ID)
 		byID[c.ID] = c
 	}
-	chunks, err := b.be.Chunks(ctx, ids)
+	chunks, err := read.chunks(ctx, ids[:min(len(ids), max(rescored, readAhead*k))])
 	if err != nil {
 		return nil, err
 	}

@@ -50,7 +50,11 @@ var (
 
 // Backend is an index in a Bolt file.
 type Backend struct {
-	db *bbolt.DB
+	// handle guards db, which compacting replaces; writing keeps writers out while
+	// it copies.
+	handle  sync.RWMutex
+	writing sync.Mutex
+	db      *bbolt.DB
 
 	// maintain keeps two merges from running at once.
 	maintain sync.Mutex
@@ -94,7 +98,8 @@ func Open(path string) (b *Backend, err error) {
 			b, err = nil, fmt.Errorf("open %s: %w: %v", path, ErrDamaged, p)
 		}
 	}()
-	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: lockTimeout, FreelistType: bbolt.FreelistMapType})
+	_ = os.Remove(path + compacting) // left by a kill
+	db, err := openFile(path)
 	switch {
 	case errors.Is(err, bbolt.ErrTimeout):
 		return nil, chat.NewError(chat.ClassStore, "err.kb_locked", "The knowledge base %s is in use by another program. Close the other Perch and try again.", path).Wrap(err)
@@ -111,9 +116,37 @@ func Open(path string) (b *Backend, err error) {
 	return b, nil
 }
 
+// allocStep is by how much the file grows at a time; Bolt's own step of 16 MB is
+// half of a small index.
+const allocStep = 2 << 20
+
+func openFile(path string) (*bbolt.DB, error) {
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: lockTimeout, FreelistType: bbolt.FreelistMapType})
+	if err == nil {
+		db.AllocSize = allocStep
+	}
+	return db, err
+}
+
+// view runs a reading transaction.
+func (b *Backend) view(f func(tx *bbolt.Tx) error) error {
+	b.handle.RLock()
+	defer b.handle.RUnlock()
+	return b.db.View(f)
+}
+
+// write runs a writing transaction.
+func (b *Backend) write(f func(tx *bbolt.Tx) error) error {
+	b.writing.Lock()
+	defer b.writing.Unlock()
+	b.handle.RLock()
+	defer b.handle.RUnlock()
+	return b.db.Update(f)
+}
+
 // prepare makes the buckets and removes segments that a merge did not finish.
 func (b *Backend) prepare() error {
-	return b.db.Update(func(tx *bbolt.Tx) error {
+	return b.write(func(tx *bbolt.Tx) error {
 		if m := tx.Bucket(bMeta); m != nil && string(m.Get(kSchema)) != schema {
 			var names [][]byte
 			_ = tx.ForEach(func(name []byte, _ *bbolt.Bucket) error { names = append(names, name); return nil })
@@ -184,7 +217,7 @@ func (b *Backend) update(ctx context.Context, f func(tx *bbolt.Tx) error) error 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	err := b.db.Update(f)
+	err := b.write(f)
 	var classed *chat.Error
 	if err == nil || errors.As(err, &classed) || errors.Is(err, context.Canceled) {
 		return err
@@ -203,7 +236,7 @@ func (b *Backend) Path() string { return b.db.Path() }
 
 // Check runs Bolt's own check of the file.
 func (b *Backend) Check() error {
-	return b.db.View(func(tx *bbolt.Tx) error {
+	return b.view(func(tx *bbolt.Tx) error {
 		var all error
 		for err := range tx.Check() {
 			all = errors.Join(all, err)

@@ -18,7 +18,7 @@ import (
 func (b *Backend) Document(_ context.Context, path string) (backend.Document, bool, error) {
 	var d docRecord
 	found := false
-	err := b.db.View(func(tx *bbolt.Tx) error {
+	err := b.view(func(tx *bbolt.Tx) error {
 		v := tx.Bucket(bDocs).Get(pathKey(path))
 		if v == nil {
 			return nil
@@ -41,7 +41,7 @@ func (b *Backend) Documents(ctx context.Context, f func(backend.Document) bool) 
 			return err
 		}
 		var page []backend.Document
-		err := b.db.View(func(tx *bbolt.Tx) error {
+		err := b.view(func(tx *bbolt.Tx) error {
 			c := tx.Bucket(bDocs).Cursor()
 			var k, v []byte
 			if after == nil {
@@ -76,7 +76,7 @@ func (b *Backend) Documents(ctx context.Context, f func(backend.Document) bool) 
 // Chunks returns chunks by id.
 func (b *Backend) Chunks(_ context.Context, ids []uint32) ([]backend.Chunk, error) {
 	out := make([]backend.Chunk, 0, len(ids))
-	err := b.db.View(func(tx *bbolt.Tx) error {
+	err := b.view(func(tx *bbolt.Tx) error {
 		chunks, paths := tx.Bucket(bChunks), tx.Bucket(bPaths)
 		titles := map[uint64][2]string{}
 		for _, id := range ids {
@@ -105,7 +105,7 @@ func (b *Backend) Chunks(_ context.Context, ids []uint32) ([]backend.Chunk, erro
 // Stats counts documents and chunks.
 func (b *Backend) Stats(context.Context) (backend.Stats, error) {
 	var s backend.Stats
-	err := b.db.View(func(tx *bbolt.Tx) error {
+	err := b.view(func(tx *bbolt.Tx) error {
 		st, err := readState(tx)
 		if err != nil {
 			return err
@@ -119,7 +119,7 @@ func (b *Backend) Stats(context.Context) (backend.Stats, error) {
 // Problems returns the reasons why paths are not in the index.
 func (b *Backend) Problems(context.Context) (map[string]string, error) {
 	out := map[string]string{}
-	err := b.db.View(func(tx *bbolt.Tx) error {
+	err := b.view(func(tx *bbolt.Tx) error {
 		return tx.Bucket(bProblems).ForEach(func(k, v []byte) error {
 			out[string(k)] = string(v)
 			return nil
@@ -131,7 +131,7 @@ func (b *Backend) Problems(context.Context) (map[string]string, error) {
 // Roots returns what was added, by path.
 func (b *Backend) Roots(context.Context) ([]backend.Root, error) {
 	var out []backend.Root
-	err := b.db.View(func(tx *bbolt.Tx) error {
+	err := b.view(func(tx *bbolt.Tx) error {
 		return tx.Bucket(bRoots).ForEach(func(k, v []byte) error {
 			var r backend.Root
 			if err := json.Unmarshal(v, &r); err != nil {
@@ -161,7 +161,7 @@ func (b *Backend) DeleteRoot(ctx context.Context, path string) error {
 // Keywords ranks by BM25.
 func (b *Backend) Keywords(_ context.Context, groups []segment.Group, k int) ([]backend.Hit, error) {
 	var hits []backend.Hit
-	err := b.db.View(func(tx *bbolt.Tx) error {
+	err := b.view(func(tx *bbolt.Tx) error {
 		st, err := readState(tx)
 		if err != nil {
 			return err
@@ -179,7 +179,7 @@ func (b *Backend) Keywords(_ context.Context, groups []segment.Group, k int) ([]
 // Meta reads a fact.
 func (b *Backend) Meta(_ context.Context, key string) (string, error) {
 	var s string
-	err := b.db.View(func(tx *bbolt.Tx) error {
+	err := b.view(func(tx *bbolt.Tx) error {
 		s = string(tx.Bucket(bFacts).Get([]byte(key)))
 		return nil
 	})

@@ -57,7 +57,7 @@ func (b *Backend) Nearest(ctx context.Context, set string, query []float32, k in
 	}
 	b.vec.mu.RUnlock()
 	var hits []backend.Hit
-	err = b.db.View(func(tx *bbolt.Tx) error {
+	err = b.view(func(tx *bbolt.Tx) error {
 		s := tx.Bucket(bVectors).Bucket([]byte(set))
 		if s == nil {
 			return nil
@@ -111,7 +111,7 @@ func (v *residents) get(ctx context.Context, b *Backend, set string, dim int) (*
 
 func load(ctx context.Context, b *Backend, set string, dim int) (*resident, error) {
 	var r *resident
-	err := b.db.View(func(tx *bbolt.Tx) error {
+	err := b.view(func(tx *bbolt.Tx) error {
 		s := tx.Bucket(bVectors).Bucket([]byte(set))
 		if s == nil {
 			return nil
@@ -227,5 +227,7 @@ func (v *residents) drop() {
 // loading them had touched.
 func (b *Backend) Release() {
 	b.vec.drop()
+	b.handle.RLock()
+	defer b.handle.RUnlock()
 	releasePages(b.db)
 }

@@ -74,7 +74,7 @@ func putBlocks(s *bbolt.Bucket, blocks []bm25.Block) error {
 // stable is a segment that can be read over many transactions: what it holds
 // never changes, and only a merge, of which there is one at a time, removes it.
 type stable struct {
-	db     *bbolt.DB
+	b      *Backend
 	number uint64
 	ids    []byte
 	lens   []byte
@@ -95,7 +95,7 @@ func (s *stable) Each(f func(bm25.Block) bool) {
 	for {
 		var page []bm25.Block
 		size := 0
-		err := s.db.View(func(tx *bbolt.Tx) error {
+		err := s.b.view(func(tx *bbolt.Tx) error {
 			b := tx.Bucket(bSegs).Bucket(be8(s.number)).Bucket(bBlocks)
 			c := b.Cursor()
 			var k, v []byte
@@ -135,7 +135,10 @@ func (b *Backend) Maintain(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	if len(old) == 0 {
-		return b.sweep(ctx)
+		if more, err := b.sweep(ctx); more || err != nil {
+			return more, err
+		}
+		return false, b.compact(ctx)
 	}
 	return true, b.merge(ctx, old, number)
 }
@@ -144,7 +147,7 @@ func (b *Backend) Maintain(ctx context.Context) (bool, error) {
 func (b *Backend) planMerge(ctx context.Context) (old []*stable, number uint64, err error) {
 	var from, to int
 	var ok bool
-	err = b.db.View(func(tx *bbolt.Tx) error {
+	err = b.view(func(tx *bbolt.Tx) error {
 		st, err := readState(tx)
 		if err != nil {
 			return err
@@ -160,7 +163,7 @@ func (b *Backend) planMerge(ctx context.Context) (old []*stable, number uint64, 
 		}
 		for _, s := range segs[from:to] {
 			old = append(old, &stable{
-				db: b.db, number: s.number,
+				b: b, number: s.number,
 				ids: clone(s.ids), lens: clone(s.lens), dead: clone(s.dead),
 			})
 		}
@@ -221,7 +224,7 @@ func (b *Backend) merge(ctx context.Context, old []*stable, number uint64) error
 // abandon removes what an unfinished merge has written. If even that fails, the
 // next start does it.
 func (b *Backend) abandon(number uint64) {
-	_ = b.db.Update(func(tx *bbolt.Tx) error {
+	_ = b.write(func(tx *bbolt.Tx) error {
 		if tx.Bucket(bSegs).Bucket(be8(number)) == nil {
 			return nil
 		}

@@ -27,7 +27,7 @@ const blockRows = 256
 // Sets returns the names of the sets.
 func (b *Backend) Sets(context.Context) ([]string, error) {
 	var out []string
-	err := b.db.View(func(tx *bbolt.Tx) error {
+	err := b.view(func(tx *bbolt.Tx) error {
 		return tx.Bucket(bVectors).ForEachBucket(func(k []byte) error {
 			out = append(out, string(k))
 			return nil
@@ -40,7 +40,7 @@ func (b *Backend) Sets(context.Context) ([]string, error) {
 func (b *Backend) Missing(ctx context.Context, set string, limit int) ([]backend.Text, int, error) {
 	var out []backend.Text
 	seen := map[backend.Hash]bool{}
-	err := b.db.View(func(tx *bbolt.Tx) error {
+	err := b.view(func(tx *bbolt.Tx) error {
 		var slots *bbolt.Bucket
 		if s := tx.Bucket(bVectors).Bucket([]byte(set)); set != "" && s != nil {
 			slots = s.Bucket(bSlots)
@@ -74,7 +74,7 @@ func (b *Backend) Missing(ctx context.Context, set string, limit int) ([]backend
 // Counted counts chunks with a vector.
 func (b *Backend) Counted(_ context.Context, set string) (int, error) {
 	n := 0
-	err := b.db.View(func(tx *bbolt.Tx) error {
+	err := b.view(func(tx *bbolt.Tx) error {
 		s := tx.Bucket(bVectors).Bucket([]byte(set))
 		if set == "" || s == nil {
 			return nil
@@ -231,7 +231,7 @@ const sweepShare = 0.1
 func (b *Backend) sweep(ctx context.Context) (bool, error) {
 	due := false
 	live := map[backend.Hash]bool{}
-	err := b.db.View(func(tx *bbolt.Tx) error {
+	err := b.view(func(tx *bbolt.Tx) error {
 		st, err := readState(tx)
 		if err != nil || float64(st.Orphans) <= sweepShare*float64(st.Chunks+1) || st.Orphans < blockRows {
 			return err
