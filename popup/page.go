@@ -19,6 +19,9 @@ type page struct {
 	focus  fyne.Focusable // takes the keyboard
 	object fyne.CanvasObject
 	closed func()
+	// ask keeps the entry below the page; sending closes the page.
+	ask    bool
+	height float32 // that such a page wants
 }
 
 // open shows a page in place of the conversation or of another page.
@@ -33,9 +36,14 @@ func (u *ui) openPage(pg *page) {
 	u.body.Objects = []fyne.CanvasObject{container.NewBorder(container.New(&insetLayout{entryGap, 2 * look.Unit}, head), nil, nil, nil, pg.object)}
 	u.body.Refresh()
 	u.end.Hide()
-	u.card.Hide()
-	u.chips.Hide()
-	u.completions.hide()
+	if pg.ask {
+		u.card.Show()
+		u.chips.Show()
+	} else {
+		u.card.Hide()
+		u.chips.Hide()
+		u.completions.hide()
+	}
 	u.refit()
 	u.focus()
 }

@@ -428,6 +428,22 @@ func TestEveryPageOpensAndEscLeadsBack(t *testing.T) {
 	})
 }
 
+func TestFirstStartLetsTheUserAskAtOnce(t *testing.T) {
+	b := popuptest.New()
+	b.FirstStart = true
+	x := newBench(t, b)
+	x.wait("the state", func() bool { return x.p.state.FirstStart })
+	x.show("")
+	x.wait("the page", func() bool { return x.p.ui.page != nil })
+	x.on(func() {
+		if x.p.win.Canvas().Focused() != x.p.ui.entry {
+			t.Error("the entry has no focus on the first page")
+		}
+	})
+	x.send("try it")
+	x.wait("the answer in place of the page", func() bool { return x.p.ui.page == nil && strings.Contains(x.text(), "You said: try it") })
+}
+
 func TestNoWordOfTheInterfaceIsMissing(t *testing.T) {
 	texts := assets.NewTexts("en")
 	files, err := filepath.Glob("*.go")

@@ -217,7 +217,8 @@ func (u *ui) showFirstStart() {
 		newButton("keys", p.t("popup.first.key"), false, func() { u.showProviders() }),
 		newButton("bubble", p.t("popup.first.try"), false, func() { u.closePage() }),
 	)
-	u.openPage(&page{title: p.t("popup.first.title"), object: f.object()})
+	const room = 330 // for two findings beside the words
+	u.openPage(&page{title: p.t("popup.first.title"), object: f.object(), ask: true, height: room})
 	do(p, p.svc.Models.Discover, func(found []control.Found, err error) {
 		list.Objects = nil
 		p.fail(err)

@@ -135,6 +135,7 @@ func (p *Popup) send(text string) {
 	if p.slash(text) {
 		return
 	}
+	p.ui.closePage()
 	ask := control.Ask{Text: text, Interactive: true}
 	for _, c := range p.chips {
 		c.into(&ask)

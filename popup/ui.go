@@ -196,6 +196,8 @@ func (u *ui) wanted() fyne.Size {
 	}
 	h := u.below()
 	switch {
+	case u.page != nil && u.page.ask:
+		h = max(h, min(most, h+u.page.height))
 	case u.page != nil:
 		h = max(h, most)
 	case len(u.p.tr.Rows()) > 0 || u.p.session != "":
@@ -269,7 +271,7 @@ func (u *ui) focus() {
 		return
 	}
 	c := u.p.win.Canvas()
-	if u.page != nil {
+	if u.page != nil && !u.page.ask {
 		if u.page.focus != nil {
 			c.Focus(u.page.focus)
 		} else {

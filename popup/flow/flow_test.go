@@ -48,6 +48,18 @@ func TestTextIsWrappedWithoutLosingAnything(t *testing.T) {
 	}
 }
 
+func TestPunctuationStaysWithTheWordBefore(t *testing.T) {
+	test.NewTempApp(t)
+	for width := float32(100); width < 320; width += 7 {
+		lines := layout([]Span{{Text: "stores a key for "}, {Text: "anthropic", Mono: true, Boxed: true}, {Text: ", "}, {Text: "gemini", Mono: true, Boxed: true}, {Text: ", and "}, {Text: "others", Bold: true}, {Text: ". Then it goes on."}}, Options{Size: 14, Line: 20}, width)
+		for _, l := range lines {
+			if len(l.pieces) > 0 && strings.IndexAny(l.pieces[0].text, ",.") == 0 {
+				t.Errorf("at width %v a line begins with %q", width, l.pieces[0].text)
+			}
+		}
+	}
+}
+
 func TestOffsetAndPositionBelongTogether(t *testing.T) {
 	test.NewTempApp(t)
 	text := NewText()

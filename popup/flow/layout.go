@@ -7,6 +7,8 @@ package flow
 import (
 	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/theme"
@@ -183,8 +185,10 @@ func (b *breaker) words(i int, text string, off int) {
 		if len(trimmed) < len(word) {
 			need = spanWidth(trimmed, b.opt.Size, sp)
 		}
-		if !b.opt.NoWrap && b.x+need > b.width && b.x > 0 && trimmed != "" && !b.glued(i, off) {
-			b.newline(off, off)
+		if !b.opt.NoWrap && b.x+need > b.width && b.x > 0 && trimmed != "" {
+			if !b.glued(word, off) || !b.carry() {
+				b.newline(off, off)
+			}
 		}
 		if need > b.width && !b.opt.NoWrap {
 			b.anywhere(i, word, off)
@@ -195,16 +199,49 @@ func (b *breaker) words(i int, text string, off int) {
 	}
 }
 
-// glued reports whether the text at off continues a word of the span before, so
-// that "**a**b" is not torn apart.
-func (b *breaker) glued(i, off int) bool {
+// glued reports whether text that begins at off goes on without a place to break
+// from the piece before, as a comma does after a word in another style.
+func (b *breaker) glued(word string, off int) bool {
 	n := len(b.cur.pieces)
-	if n == 0 || b.cur.pieces[n-1].span == i || off != b.cur.pieces[n-1].from+len(b.cur.pieces[n-1].text) {
+	if n == 0 || word == "" {
 		return false
 	}
-	before := b.cur.pieces[n-1].text
-	last := before[len(before)-1]
-	return last != ' ' && last < 0x80 && len(b.cur.pieces) > 1 && strings.IndexByte(before, ' ') >= 0
+	last := &b.cur.pieces[n-1]
+	if off != last.from+len(last.text) || last.emoji {
+		return false
+	}
+	r1, _ := utf8.DecodeLastRuneInString(last.text)
+	r2, _ := utf8.DecodeRuneInString(word)
+	const firstOfCJK = 0x2e80 // from here on a line may break between characters
+	return r1 < firstOfCJK && r2 < firstOfCJK && !unicode.IsSpace(r1) && !unicode.IsSpace(r2) && r1 != '-' && r1 != '/'
+}
+
+// carry ends the line before the last word of its last piece and takes that word
+// along to the next line. It reports false when the line holds nothing else.
+func (b *breaker) carry() bool {
+	n := len(b.cur.pieces)
+	last := b.cur.pieces[n-1]
+	at := strings.LastIndexByte(last.text, ' ') + 1
+	if at == 0 && n == 1 {
+		return false
+	}
+	sp := &b.spans[last.span]
+	tail, from := last.text[at:], last.from+at
+	if at == 0 {
+		b.cur.pieces = b.cur.pieces[:n-1]
+		b.x = last.x
+		if sp.Boxed {
+			b.x -= boxPad
+		}
+	} else {
+		p := &b.cur.pieces[n-1]
+		p.text = last.text[:at]
+		p.w = spanWidth(p.text, b.opt.Size, sp)
+		b.x = p.x + p.w
+	}
+	b.newline(from, from)
+	b.put(last.span, tail, from, spanWidth(tail, b.opt.Size, sp))
+	return true
 }
 
 // anywhere adds text that may break between any two characters.
