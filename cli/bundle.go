@@ -21,10 +21,10 @@ const maxLog = 8 << 20
 
 // secretText is what looks like a credential. No log line holds one; the bundle
 // leaves the machine, so it is looked at again.
-var secretText = regexp.MustCompile(`(?i)((?:api[_-]?key|token|secret|password|authorization|bearer)["']?\s*[:= ]\s*["']?(?:(?:bearer|basic)\s+)?)[^\s"',}]+|\b(?:sk|pk|ghp|gho|xox[abp])[-_][A-Za-z0-9_-]{8,}|\bAIza[A-Za-z0-9_-]{20,}`)
+var secretText = regexp.MustCompile(`(?i)((?:api[_-]?key|token|secret|password|authorization|bearer)["']?\s*[:= ]\s*["']?(?:(?:bearer|basic)\s+)?)[^\s"',}]+|\b(?:sk|pk|ghp|gho|xox[abp])[-_][A-Za-z0-9_-]{8,}|\bAIza[A-Za-z0-9_-]{20,}|(://[^/\s:@]+:)[^/\s@]+(@)`)
 
 // redact masks what looks like a credential.
-func redact(s string) string { return secretText.ReplaceAllString(s, "${1}•••") }
+func redact(s string) string { return secretText.ReplaceAllString(s, "${1}${2}•••${3}") }
 
 // writeBundle packs log, versions and findings, without secrets or message text.
 func (a *app) writeBundle(path string, checks []control.Check) error {

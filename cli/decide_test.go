@@ -115,6 +115,8 @@ func TestCredentialsAreMaskedInAReport(t *testing.T) {
 		`Authorization: Bearer abc.def`: `Authorization: Bearer •••`,
 		`"api_key":"sk-123456789"`:      `"api_key":"•••"`,
 		`key sk-ant-REDACTED end`:       `key ••• end`,
+		`postgres://u:pw@host/db`:       `postgres://u:•••@host/db`,
+		`http://127.0.0.1:8080/v1`:      `http://127.0.0.1:8080/v1`,
 		`tokens 45 of 100`:              `tokens 45 of 100`,
 		`password=hunter2, next`:        `password=•••, next`,
 	} {

@@ -228,7 +228,7 @@ type following struct {
 	hooks runHooks
 
 	seq      int64
-	text     string           // of the answer that is streaming
+	text     []byte           // of the answer that is streaming
 	seen     map[string]bool  // calls that have started ("s"+id) and ended ("e"+id)
 	question *chat.Permission // that waits for the user's answer
 	dead     <-chan time.Time // while that takes none yet
@@ -305,11 +305,11 @@ func (f *following) take(ctx context.Context, e chat.Event, raw []byte) (*chat.R
 	f.seq = e.Header().Seq
 	switch e := e.(type) {
 	case *chat.TextDelta:
-		f.text += e.Text
+		f.text = append(f.text, e.Text...)
 	case *chat.Retry:
 		f.text = f.text[:max(0, len(f.text)-e.Withdrawn.TextBytes)]
 	case *chat.ToolStart:
-		f.text = ""
+		f.text = f.text[:0]
 		f.seen["s"+e.ID] = true
 	case *chat.ToolProgress:
 		f.answered(e.ID)
@@ -347,7 +347,7 @@ func (f *following) catchUp(ctx context.Context, l *control.Live) error {
 		_, err = f.take(ctx, e, raw)
 		return err
 	}
-	if !strings.HasPrefix(l.Text, f.text) {
+	if !strings.HasPrefix(l.Text, string(f.text)) {
 		if err := step(&chat.Retry{Withdrawn: chat.Withdrawn{TextBytes: len(f.text)}}); err != nil {
 			return err
 		}

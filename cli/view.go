@@ -60,7 +60,7 @@ type textView struct {
 	live bool // out is a terminal
 	size func() size
 
-	text    string // of the model call at work, as it came, on a terminal
+	text    []byte // of the model call at work, as it came, on a terminal
 	fixed   int    // bytes of its visible form that can no longer be erased: a line came between
 	pending strings.Builder
 	midLine bool // the terminal's cursor stands behind text
@@ -113,7 +113,7 @@ func (v *textView) delta(s string) error {
 		v.pending.WriteString(s)
 		return nil
 	}
-	v.text += s
+	v.text = append(v.text, s...)
 	if s != "" {
 		v.midLine = !strings.HasSuffix(s, "\n")
 	}
@@ -129,12 +129,12 @@ func (v *textView) withdraw(n int) error {
 		v.pending.WriteString(s[:max(0, len(s)-n)])
 		return nil
 	}
-	if n == 0 || v.text == "" {
+	if n == 0 || len(v.text) == 0 {
 		return nil
 	}
-	shown := visible(v.text)
+	shown := visible(string(v.text))
 	v.text = v.text[:max(0, len(v.text)-n)]
-	keep := visible(v.text)
+	keep := visible(string(v.text))
 	from := min(v.fixed, len(shown))
 	codes, ok := "", len(keep) >= from
 	if ok {
@@ -161,7 +161,7 @@ func (v *textView) endCall() error {
 	} else if v.midLine {
 		s = "\n"
 	}
-	v.text, v.fixed, v.midLine = "", 0, false
+	v.text, v.fixed, v.midLine = v.text[:0], 0, false
 	if s == "" {
 		return nil
 	}
@@ -175,7 +175,7 @@ func (v *textView) side(s string) {
 		fmt.Fprintln(v.out)
 		v.midLine = false
 	}
-	v.fixed = len(visible(v.text))
+	v.fixed = len(visible(string(v.text)))
 	v.app.note(s)
 }
 

@@ -67,9 +67,16 @@ func (c *checker) address(v string, schemes []string, key ...string) {
 	if v == "" {
 		return
 	}
-	if u, err := url.Parse(v); err != nil || u.Host == "" || !slices.Contains(schemes, u.Scheme) {
-		c.fail(key, "is %q; it must be an address that begins with %s://", v, strings.Join(schemes, ":// or "))
+	u, err := url.Parse(v)
+	if err == nil && u.Host != "" && slices.Contains(schemes, u.Scheme) {
+		return
 	}
+	// An address may hold a password, and a mistake is shown and logged.
+	shown := "no address"
+	if err == nil && u.User == nil && !strings.Contains(v, "@") {
+		shown = fmt.Sprintf("%q", v)
+	}
+	c.fail(key, "is %s; it must be an address that begins with %s://", shown, strings.Join(schemes, ":// or "))
 }
 
 func quoted(list []string) string {

@@ -112,6 +112,21 @@ func TestAMistakeIsReportedWithItsLine(t *testing.T) {
 	}
 }
 
+func TestAMistakeShowsNoPassword(t *testing.T) {
+	for _, text := range []string{
+		"[kb]\npostgres_url = \"mysql://u:hunter2@h/db\"\n",
+		"[kb]\npostgres_url = \"u:hunter2@h/db\"\n",
+		"[providers.x.headers]\nAuthorization = \"Bearer hunter2\n",
+		"[providers.x.headers]\nAuthorization = Bearer hunter2\n",
+		"[providers.x]\napi_key = \"hunter2\"\n",
+		"[connectors.x]\nurl = \"http://h\"\nenv = { KEY = \"hunter2\", KEY = \"hunter2\" }\n",
+	} {
+		if _, err := Parse("f", []byte(text)); err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 func TestAFileThatCannotBeReadIsAnError(t *testing.T) {
 	if _, err := Load(t.TempDir()); chat.ClassOf(err) != chat.ClassStore {
 		t.Fatal(err)
