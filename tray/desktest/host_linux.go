@@ -24,8 +24,11 @@ type Host struct {
 	r *Rig
 	c *dbus.Conn
 
-	mu    sync.Mutex // guards items
+	props *prop.Properties
+
+	mu    sync.Mutex // guards what follows
 	items []trayItem
+	deaf  int // registrations to lose
 }
 
 // trayItem is where an icon lives.
@@ -53,7 +56,8 @@ func (r *Rig) StartHost() *Host {
 		"IsStatusNotifierHostRegistered": {Value: true},
 		"ProtocolVersion":                {Value: int32(0)},
 	}}
-	if _, err := prop.Export(h.c, watcherPath, props); err != nil {
+	var err error
+	if h.props, err = prop.Export(h.c, watcherPath, props); err != nil {
 		r.t.Fatal(err)
 	}
 	if err := h.c.Export(hostMethods{h}, watcherPath, watcherName); err != nil {
@@ -80,13 +84,29 @@ func (m hostMethods) RegisterStatusNotifierItem(sender dbus.Sender, service stri
 	}
 	m.h.mu.Lock()
 	defer m.h.mu.Unlock()
+	if m.h.deaf > 0 {
+		m.h.deaf--
+		return nil
+	}
 	for _, old := range m.h.items {
 		if old == it {
 			return nil
 		}
 	}
 	m.h.items = append(m.h.items, it)
+	var names []string
+	for _, i := range m.h.items {
+		names = append(names, i.owner+string(i.path))
+	}
+	m.h.props.SetMust(watcherName, "RegisteredStatusNotifierItems", names)
 	return nil
+}
+
+// Lose makes the host lose the next registration.
+func (h *Host) Lose() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.deaf++
 }
 
 // RegisterStatusNotifierHost is there for hosts other than this one.

@@ -136,6 +136,16 @@ func TestTrayHostThatComesLaterGetsTheIcon(t *testing.T) {
 	}
 }
 
+// TestIconThatATrayMissedIsPutThereAgain is about a tray that comes at the moment
+// when the library does not listen yet.
+func TestIconThatATrayMissedIsPutThereAgain(t *testing.T) {
+	r := desktest.Start(t, desktest.Options{WM: "none", TrayHost: true})
+	r.Host.Lose()
+	s, _ := start(t, r.DesktopEnv())
+	s.SetMenu(menu("first"))
+	r.Wait("the icon", func() bool { return r.Host.Icons() == 1 })
+}
+
 func TestNotificationIsOpenedByAClick(t *testing.T) {
 	r := desktest.Start(t, desktest.Options{WM: "none", Notifications: desktest.Recorder})
 	s, rec := start(t, r.DesktopEnv())

@@ -7,6 +7,8 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"fyne.io/systray"
@@ -18,6 +20,10 @@ const (
 	watcherPath  = "/StatusNotifierWatcher"
 	busName      = "org.freedesktop.DBus"
 	ownerChanged = "org.freedesktop.DBus.NameOwnerChanged"
+	itemPath     = "/StatusNotifierItem" // of the library
+	// registerCheck is when a tray that came is looked into for the icon: the
+	// library needs milliseconds to put it there.
+	registerCheck = time.Second
 	// busRetry is the pause between two looks for a session bus that is missing.
 	// It costs something only as long as there is none.
 	busRetry = 10 * time.Second
@@ -82,7 +88,34 @@ func (r *role) showIcon(conn *dbus.Conn) (end func()) {
 	start, end := systray.RunWithExternalLoop(r.icon.show, nil)
 	start()
 	r.event(Event{Kind: TrayShown, On: hasHost(conn)})
+	time.AfterFunc(registerCheck, register)
 	return end
+}
+
+// register puts the icon into a tray that does not list it. The library looks
+// for a tray first and listens for one afterwards: one that comes between the two
+// would never show the icon.
+func register() {
+	// This is the library's connection, too: the icon belongs to it.
+	conn, err := dbus.SessionBus()
+	if err != nil || !hasName(conn, watcherName) {
+		return
+	}
+	obj := conn.Object(watcherName, watcherPath)
+	v, err := obj.GetProperty(watcherName + ".RegisteredStatusNotifierItems")
+	if err != nil {
+		return
+	}
+	items, ok := v.Value().([]string)
+	if !ok {
+		return
+	}
+	for _, own := range conn.Names() {
+		if slices.ContainsFunc(items, func(i string) bool { return strings.HasPrefix(i, own) }) {
+			return
+		}
+	}
+	obj.Go(watcherName+".RegisterStatusNotifierItem", dbus.FlagNoReplyExpected, nil, itemPath)
 }
 
 // connect gives a bus to the parts that use one.
@@ -100,6 +133,9 @@ func (r *role) signal(conn *dbus.Conn, s *dbus.Signal) {
 		case watcherName:
 			if !r.icon.isWanted() {
 				return
+			}
+			if now != "" {
+				time.AfterFunc(registerCheck, register)
 			}
 			r.event(Event{Kind: TrayShown, On: now != ""})
 		case notesName:
