@@ -195,3 +195,22 @@ func BenchmarkAppend(b *testing.B) {
 		must(b, s.Append("s1", m))
 	}
 }
+
+func BenchmarkSearch(b *testing.B) {
+	dir := b.TempDir()
+	s, err := Open(Options{Path: filepath.Join(dir, "s.db"), Images: filepath.Join(dir, "i")})
+	must(b, err)
+	defer s.Close()
+	fill(b, s, "s1")
+	must(b, s.Rewrite("s1", bigSession(10000), chat.View{}))
+	for _, words := range []string{"nowhere", "größe nowhere", "context nowhere", "ctx"} {
+		b.Run(words, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := s.List(Query{Search: words}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
