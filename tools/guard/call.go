@@ -51,9 +51,7 @@ func (c *checker) run(args []string, sc *scope, in stream, fromNet bool) stream 
 			return stream{kind: unknown}
 		}
 	}
-	if c.loaded[path.Base(args[0])] {
-		c.doubt("it runs a file that it has just fetched")
-	}
+	c.runsFile(args[0], sc)
 	if fromNet && (args[0] == "eval" || args[0] == "trap") {
 		c.forbid("it runs what it fetches from the network")
 	}
@@ -124,6 +122,18 @@ func (c *checker) keep(files ...string) {
 	}
 }
 
+// runsFile judges a script that the command itself has fetched or written.
+func (c *checker) runsFile(file string, sc *scope) {
+	name := path.Base(file)
+	if c.loaded[name] {
+		c.doubt("it runs a file that it has just fetched")
+	}
+	if text, ok := c.files[name]; ok {
+		delete(c.files, name) // once: the script may call itself
+		c.text(text, sc.clone(), stream{})
+	}
+}
+
 // saved are the files that a fetcher writes, by its options or its address.
 func saved(prog string, args []string) []string {
 	var out []string
@@ -180,7 +190,7 @@ func init() { // a variable would be a cycle: eval runs commands
 		"read": readVars, "mapfile": readVars, "readarray": readVars, "unset": unset,
 		"set": set, "eval": eval, "trap": trap, "source": source, ".": source, "at": at, "batch": at,
 		"which": which, "type": none, "hash": none, "alias": alias, "unalias": none, "man": none, "apropos": none, "whatis": none, "help": none,
-		"find": find, "fd": listing, "fdfind": listing, "ls": listing, "git": git, "grep": listing, "rg": listing, "seq": seq, "basename": baseName, "dirname": dirName, "realpath": sameName, "readlink": sameName,
+		"find": find, "fd": listing, "fdfind": listing, "ls": listing, "git": git, "grep": listing, "rg": listing, "seq": seq, "mktemp": mktemp, "basename": baseName, "dirname": dirName, "realpath": sameName, "readlink": sameName,
 		"export": exportVars, "xargs": xargs, "parallel": parallel, "tee": tee,
 	}
 }
@@ -435,6 +445,15 @@ func git(_ *checker, args []string, _ *scope, _ stream) stream {
 }
 
 func seq(*checker, []string, *scope, stream) stream { return stream{kind: names, dirs: []string{"."}} }
+
+// mktemp makes a file or folder of a new name.
+func mktemp(_ *checker, args []string, _ *scope, _ stream) stream {
+	dir := "/tmp"
+	if ops := operands(args, []string{"-p", "--suffix"}); len(ops) > 0 && path.IsAbs(ops[0]) {
+		dir = path.Dir(ops[0])
+	}
+	return stream{kind: names, dirs: []string{dir}}
+}
 
 func baseName(_ *checker, args []string, _ *scope, _ stream) stream {
 	if len(args) == 0 {

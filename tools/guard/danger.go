@@ -382,6 +382,9 @@ func (c *checker) interpreter(prog, options string, args []string, in stream, fr
 			break
 		}
 		if len(a) > 1 && a[0] == '-' && !strings.HasPrefix(a, "--") {
+			if strings.ContainsRune("MmIxVWX", rune(a[1])) {
+				continue // the rest is the option's value, not more letters
+			}
 			if j := strings.IndexAny(a[1:], options); options != "" && j >= 0 && (i+1 < len(args) || j+2 < len(a)) {
 				if code, hasCode = a[j+2:], true; code == "" || languageOf(prog) == "perl" || languageOf(prog) == "ruby" {
 					if i+1 < len(args) {
@@ -486,7 +489,7 @@ func forksItself(f *syntax.FuncDecl) bool {
 
 // forkLoop recognises an endless loop that starts background commands and never
 // waits.
-func (c *checker) forkLoop(w *syntax.WhileClause, sc *scope) {
+func (c *checker) forkLoop(w *syntax.WhileClause) {
 	if len(w.Cond) != 1 {
 		return
 	}
@@ -495,15 +498,22 @@ func (c *checker) forkLoop(w *syntax.WhileClause, sc *scope) {
 		return
 	}
 	cond := x.Args[0].Lit()
-	if endless := !w.Until && (cond == "true" || cond == ":" || cond == "[" && len(x.Args) == 3 && x.Args[1].Lit() == "1") || w.Until && cond == "false"; !endless {
-		return
+	if !w.Until && (cond == "true" || cond == ":" || cond == "[" && len(x.Args) == 3 && x.Args[1].Lit() == "1") || w.Until && cond == "false" {
+		c.forkBody(w.Do)
 	}
+}
+
+// forkBody judges the body of an endless loop.
+func (c *checker) forkBody(body []*syntax.Stmt) {
 	starts, pauses := false, false
-	for _, s := range w.Do {
+	for _, s := range body {
 		syntax.Walk(s, func(n syntax.Node) bool {
 			switch n := n.(type) {
 			case *syntax.Stmt:
-				starts = starts || n.Background
+				if n.Background {
+					starts = true
+					return false // what waits there does not hold up the loop
+				}
 			case *syntax.CallExpr:
 				if len(n.Args) > 0 {
 					switch n.Args[0].Lit() {

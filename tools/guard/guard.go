@@ -52,7 +52,7 @@ func CheckAs(command, dir, home string) (v Verdict) {
 }
 
 func check(command, dir, home string) Verdict {
-	c := &checker{home: path.Clean(home), running: map[*syntax.Stmt]int{}, loaded: map[string]bool{}}
+	c := &checker{home: path.Clean(home), running: map[*syntax.Stmt]int{}, loaded: map[string]bool{}, files: map[string]string{}}
 	if home == "" {
 		c.home = ""
 	}
@@ -110,6 +110,7 @@ type checker struct {
 	procs     []stream             // process substitutions, by number
 	running   map[*syntax.Stmt]int // functions at work, by body
 	loaded    map[string]bool      // files that the command has just fetched
+	files     map[string]string    // files that it has just written, with what is in them
 	external  bool                 // the next program is no function
 	fetches   int                  // command substitutions whose text came from the network
 }
@@ -131,6 +132,8 @@ type stream struct {
 	kind streamKind
 	text string   // of known
 	dirs []string // of names
+	// all says that names are those of everything below dirs.
+	all bool
 }
 
 type streamKind uint8
@@ -230,6 +233,15 @@ func (c *checker) stmt(s *syntax.Stmt, sc *scope, in stream) stream {
 				c.keep(c.fields(sc, r.Word)...)
 			}
 		}
+		if out.kind == known {
+			for _, r := range s.Redirs {
+				for _, f := range c.fields(sc, r.Word) {
+					if len(c.files) < maxTurns {
+						c.files[path.Base(f)] += out.text
+					}
+				}
+			}
+		}
 		return stream{}
 	}
 	return out
@@ -256,7 +268,7 @@ func (c *checker) command(s *syntax.Stmt, sc *scope, in stream) stream {
 		return unsure(out)
 	case *syntax.WhileClause:
 		c.list(cmd.Cond, sc, in)
-		c.forkLoop(cmd, sc)
+		c.forkLoop(cmd)
 		return unsure(c.list(cmd.Do, sc, in))
 	case *syntax.ForClause:
 		return c.loop(cmd, sc, in)
@@ -334,6 +346,9 @@ func (c *checker) loop(f *syntax.ForClause, sc *scope, in stream) stream {
 	w, ok := f.Loop.(*syntax.WordIter)
 	if !ok {
 		c.inner(f.Loop, sc)
+		if l, ok := f.Loop.(*syntax.CStyleLoop); ok && l.Cond == nil {
+			c.forkBody(f.Do)
+		}
 		return unsure(c.list(f.Do, sc, in))
 	}
 	items := c.fields(sc, w.Items...)

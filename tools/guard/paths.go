@@ -45,7 +45,8 @@ func (c *checker) target(p, cwd string) danger {
 	name := strings.Contains(p, nameMark)
 	p = path.Clean(p)
 	if name {
-		if dir := path.Dir(p); slices.Contains(systemFolders, dir) {
+		dir := path.Dir(p)
+		if slices.Contains(systemFolders, dir) || strings.ContainsAny(dir, "*?[") && c.target(dir, "/") == deadly {
 			return doubtful // some name below /: may be any of them
 		}
 		return harmless

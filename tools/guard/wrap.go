@@ -195,8 +195,8 @@ func (c *checker) shell(_ string, args []string, sc *scope, in stream, fromNet b
 				c.script(c.procs[n], inner)
 			} else if a == "/dev/stdin" {
 				c.script(in, inner)
-			} else if c.loaded[path.Base(a)] {
-				c.doubt("it runs a file that it has just fetched")
+			} else {
+				c.runsFile(a, inner)
 			}
 			return stream{kind: unknown}
 		}
@@ -244,6 +244,9 @@ func xargs(c *checker, args []string, sc *scope, in stream) stream {
 	case names:
 		for _, d := range in.dirs {
 			more = append(more, d+"/"+nameMark)
+			if does := effect(rest); does != "" && in.all {
+				c.onAll(d, false, does, sc)
+			}
 		}
 	default:
 		more = []string{mark}
@@ -317,9 +320,6 @@ func parallel(c *checker, args []string, sc *scope, in stream) stream {
 	return c.apply(prog, replace, more, sc)
 }
 
-// removers delete one file a call; with find they delete all.
-var removers = []string{"rm", "unlink", "shred", "srm"}
-
 // find deletes or runs programs with what it finds.
 func find(c *checker, args []string, sc *scope, _ stream) stream {
 	i := 0
@@ -351,7 +351,7 @@ func find(c *checker, args []string, sc *scope, _ stream) stream {
 		switch tests[j] {
 		case "-delete":
 			for _, s := range starts {
-				c.deletes(s, narrow, sc)
+				c.onAll(s, narrow, "deletes", sc)
 			}
 		case "-exec", "-execdir", "-ok", "-okdir":
 			end := j + 1
@@ -359,9 +359,9 @@ func find(c *checker, args []string, sc *scope, _ stream) stream {
 				end++
 			}
 			if prog := tests[j+1 : end]; len(prog) > 0 {
-				if slices.ContainsFunc(prog, func(a string) bool { return slices.Contains(removers, path.Base(a)) }) {
+				if does := effect(prog); does != "" {
 					for _, s := range starts {
-						c.deletes(s, narrow, sc)
+						c.onAll(s, narrow, does, sc)
 					}
 				}
 				c.apply(prog, "{}", found(), sc)
@@ -373,19 +373,36 @@ func find(c *checker, args []string, sc *scope, _ stream) stream {
 			}
 		}
 	}
-	return stream{kind: names, dirs: starts}
+	return stream{kind: names, dirs: starts, all: !narrow}
 }
 
-// deletes judges find -delete below a start. With a test that narrows it, only
-// an unknown start is doubtful.
-func (c *checker) deletes(start string, narrow bool, sc *scope) {
+// effect is what a program does to each file that it is given, "" for nothing
+// that matters here.
+func effect(prog []string) string {
+	for _, a := range prog {
+		switch path.Base(a) {
+		case "rm", "unlink", "shred", "srm":
+			return "deletes"
+		case "chmod", "chown", "chgrp":
+			return "changes modes or owners of all in"
+		}
+	}
+	return ""
+}
+
+// onAll judges what find does to all it finds below a start. With a test that
+// narrows it, only an unknown start is doubtful.
+func (c *checker) onAll(start string, narrow bool, does string, sc *scope) {
 	if narrow {
 		if isUnknown(start) {
-			c.doubt("it deletes below a folder that is computed at run time")
+			c.doubt("what it " + does + " lies below a folder that is computed at run time")
 		}
 		return
 	}
-	c.judge(c.target(start, sc.cwd), "deletes", start)
+	if does != "deletes" && c.onlyHome(start, sc.cwd) {
+		return
+	}
+	c.judge(c.target(start, sc.cwd), does, start)
 }
 
 // narrows reports whether find's tests choose some of the files by name or place.
