@@ -143,7 +143,7 @@ func (d *decoder) part(a *providers.Answer, p *partIn) {
 
 func stopReason(s string) chat.StopReason {
 	switch s {
-	case "STOP":
+	case "STOP", "FUNCTION_CALL", "TOOL_CALLS": // the last two from gateways
 		return chat.StopEnd
 	case "MAX_TOKENS":
 		return chat.StopOutputLimit

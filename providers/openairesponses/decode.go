@@ -9,27 +9,27 @@ import (
 )
 
 type event struct {
-	Type         string          `json:"type"`
-	OutputIndex  int             `json:"output_index"`
-	SummaryIndex int             `json:"summary_index"`
-	Delta        string          `json:"delta"`
-	Arguments    string          `json:"arguments"`
-	Input        string          `json:"input"`
-	Item         *item           `json:"item"`
-	Response     *response       `json:"response"`
-	Error        json.RawMessage `json:"error"`
+	Type         string               `json:"type"`
+	OutputIndex  int                  `json:"output_index"`
+	SummaryIndex int                  `json:"summary_index"`
+	Delta        string               `json:"delta"`
+	Arguments    providers.FlexString `json:"arguments"`
+	Input        string               `json:"input"`
+	Item         *item                `json:"item"`
+	Response     *response            `json:"response"`
+	Error        json.RawMessage      `json:"error"`
 }
 
 type item struct {
-	Type      string      `json:"type"`
-	ID        string      `json:"id"`
-	CallID    string      `json:"call_id"`
-	Name      string      `json:"name"`
-	Arguments string      `json:"arguments"`
-	Input     string      `json:"input"`
-	Encrypted string      `json:"encrypted_content"`
-	Summary   []contentIn `json:"summary"`
-	Content   []contentIn `json:"content"`
+	Type      string               `json:"type"`
+	ID        string               `json:"id"`
+	CallID    string               `json:"call_id"`
+	Name      string               `json:"name"`
+	Arguments providers.FlexString `json:"arguments"`
+	Input     string               `json:"input"`
+	Encrypted string               `json:"encrypted_content"`
+	Summary   []contentIn          `json:"summary"`
+	Content   []contentIn          `json:"content"`
 }
 
 type contentIn struct {
@@ -135,7 +135,7 @@ func (d *decoder) Event(a *providers.Answer, typ string, data []byte) error {
 		}
 	case "response.function_call_arguments.done":
 		if o := d.at(e.OutputIndex); o.has && a.Len(o.block) == 0 {
-			a.Input(o.block, e.Arguments)
+			a.Input(o.block, string(e.Arguments))
 		}
 	case "response.custom_tool_call_input.done":
 		if o := d.at(e.OutputIndex); o.has && a.Len(o.block) == 0 {
@@ -216,7 +216,7 @@ func (d *decoder) done(a *providers.Answer, o *opened, in *item) {
 		a.CallID(o.block, in.CallID)
 		a.CallName(o.block, in.Name)
 		if a.Len(o.block) == 0 {
-			a.Input(o.block, in.Arguments+in.Input)
+			a.Input(o.block, string(in.Arguments)+in.Input)
 		}
 	}
 }
