@@ -179,6 +179,12 @@ func TestTrayDoesWhatIsClickedAndPressed(t *testing.T) {
 	r.Host.Click("Pause hotkey")
 	r.Wait("the end of the pause", func() bool { s := o.Status().Hotkey; return s.Active && !s.Paused })
 
+	for _, check := range o.Checks() {
+		if c := check(t.Context()); !c.OK || c.Detail == "" {
+			t.Errorf("check %+v", c)
+		}
+	}
+
 	r.Host.Click("Start at login")
 	r.Wait("the entry", func() bool { e, _ := r.Host.Find("Start at login"); return e.Checked })
 	if _, err := os.Stat(filepath.Join(r.Dir, ".config", "autostart", "perch.desktop")); err != nil {
@@ -305,6 +311,11 @@ func TestServedDesktopHasNoIcon(t *testing.T) {
 	defer tr.Close()
 	if _, err := tr.ReadClipboard(t.Context()); chat.AsError(err).ID != "err.no_desktop" {
 		t.Errorf("before there is a desktop: %v", err)
+	}
+	for _, check := range tr.Checks() {
+		if c := check(t.Context()); c.OK || !c.Warn || c.Detail == "" {
+			t.Errorf("check without a desktop: %+v", c)
+		}
 	}
 	tr.Serve(r.DesktopEnv())
 	if tr.role.Running() {

@@ -275,7 +275,7 @@ func TestTextsOfErrorsAreInTheCatalogues(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, part := range strings.Split(string(b), `"`) {
-			for _, p := range []string{"err.", "tray.", "note.", "age."} {
+			for _, p := range []string{"err.", "tray.", "note.", "age.", "check."} {
 				id, ok := strings.CutPrefix(part, p)
 				if !ok || id == "" || strings.Trim(id, "abcdefghijklmnopqrstuvwxyz_") != "" || strings.HasSuffix(id, "_") {
 					continue

@@ -28,7 +28,7 @@ const (
 	// waitStep is the pause between two looks at a condition.
 	waitStep = 5 * time.Millisecond
 	// DefaultWait is how long [Rig.Wait] looks before it gives up.
-	DefaultWait = 15 * time.Second
+	DefaultWait = 30 * time.Second
 )
 
 // Notification services that a rig can have.

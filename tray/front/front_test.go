@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 }
 
 // quick are limits for tests.
-var quick = Limits{Attach: 10 * time.Second, First: 10 * time.Second, Answer: 500 * time.Millisecond, Wake: 300 * time.Millisecond,
+var quick = Limits{Attach: 10 * time.Second, First: 10 * time.Second, Answer: 3 * time.Second, Wake: 2 * time.Second,
 	Suspend: 20 * time.Millisecond, Rest: time.Hour, Grace: time.Second, Repaint: time.Millisecond}
 
 // bridge is a supervisor with popups in a mode.
@@ -114,7 +114,7 @@ func TestPopupThatOwnsASelectionIsNotSuspended(t *testing.T) {
 
 func TestStuckPopupIsReplacedOnce(t *testing.T) {
 	l := quick
-	l.First = 300 * time.Millisecond
+	l.First = time.Second
 	b := start(t, fronttest.StuckOnce, l)
 	if a := b.order(t, "toggle", ""); !a.Visible {
 		t.Errorf("%+v", a)
@@ -128,7 +128,7 @@ func TestPopupStuckForGoodIsASentence(t *testing.T) {
 	for _, mode := range []string{fronttest.Stuck, fronttest.Dies} {
 		t.Run(mode, func(t *testing.T) {
 			l := quick
-			l.First, l.Attach = 200*time.Millisecond, 2*time.Second
+			l.First, l.Attach = 300*time.Millisecond, 5*time.Second
 			b := start(t, mode, l)
 			_, err := b.Command(t.Context(), b.env, control.FrontCommand{What: "toggle"})
 			if e := chat.AsError(err); e == nil || e.ID != "err.popup_dead" {
