@@ -42,21 +42,16 @@ type expected struct {
 	} `json:"expected"`
 }
 
+var makers = map[string]func(providers.Endpoint) *providers.Server{
+	"anthropic": anthropic.New, "chat": openaichat.New, "responses": openairesponses.New, "gemini": gemini.New, "ollama": ollama.New,
+}
+
 func codec(api, vendor string, p *providertest.Player) providers.Provider {
-	ep := providertest.Endpoint(vendor, "http://vendor.test/v1", p)
-	switch api {
-	case "anthropic":
-		return anthropic.New(ep)
-	case "chat":
-		return openaichat.New(ep)
-	case "responses":
-		return openairesponses.New(ep)
-	case "gemini":
-		return gemini.New(ep)
-	case "ollama":
-		return ollama.New(ep)
+	make, ok := makers[api]
+	if !ok {
+		return nil
 	}
-	return nil
+	return make(providertest.Endpoint(vendor, "http://vendor.test/v1", p))
 }
 
 var stops = map[string]chat.StopReason{
