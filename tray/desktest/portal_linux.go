@@ -26,13 +26,11 @@ const (
 // one does, it opens the root folder of the process that calls it to find out
 // what it is, and refuses one that does not let it.
 type Portal struct {
-	// Picture is the PNG file that a screenshot gives.
-	Picture string
-
 	r *Rig
 	c *dbus.Conn
 
 	mu       sync.Mutex // guards what follows
+	picture  string // the file that a screenshot gives
 	answer   int
 	bound    []string // "id trigger", of the newest binding
 	sessions []dbus.ObjectPath
@@ -72,6 +70,13 @@ func (p *Portal) Answer(a int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.answer = a
+}
+
+// Give sets the PNG file that a screenshot gives.
+func (p *Portal) Give(path string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.picture = path
 }
 
 // Bound are the shortcuts of the newest binding, as "id trigger".
@@ -159,7 +164,10 @@ func (m portalMethods) request(sender dbus.Sender, options map[string]dbus.Varia
 
 // Screenshot gives the picture.
 func (m portalMethods) Screenshot(sender dbus.Sender, _ string, options map[string]dbus.Variant) (dbus.ObjectPath, *dbus.Error) {
-	return m.request(sender, options, map[string]dbus.Variant{"uri": dbus.MakeVariant("file://" + m.p.Picture)})
+	m.p.mu.Lock()
+	uri := "file://" + m.p.picture
+	m.p.mu.Unlock()
+	return m.request(sender, options, map[string]dbus.Variant{"uri": dbus.MakeVariant(uri)})
 }
 
 // CreateSession makes a session for shortcuts.

@@ -41,13 +41,14 @@ func TestScreenshotOnWaylandComesFromThePortal(t *testing.T) {
 	img := image.NewNRGBA(image.Rect(0, 0, 40, 30))
 	img.SetNRGBA(12, 13, color.NRGBA{R: 255, A: 255})
 	shot := func(what control.Shot) (image.Image, error) {
-		p.Picture = filepath.Join(r.Dir, "Screenshot.png")
-		desktest.WritePNG(t, p.Picture, img)
+		file := filepath.Join(r.Dir, "Screenshot.png")
+		desktest.WritePNG(t, file, img)
+		p.Give(file)
 		data, err := s.Screenshot(t.Context(), what)
 		if err != nil {
 			return nil, err
 		}
-		if _, err := os.Stat(p.Picture); err == nil {
+		if _, err := os.Stat(file); err == nil {
 			t.Error("the portal's file was left behind")
 		}
 		return png.Decode(bytes.NewReader(data))
