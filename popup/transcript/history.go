@@ -9,8 +9,9 @@ import (
 )
 
 // historyItems turns a session's messages into items. Items of messages that
-// were seen before are taken as they are.
-func (t *Transcript) historyItems(v control.SessionView) []*item {
+// were seen before are taken as they are. While a run is at work its answer has
+// no footer yet.
+func (t *Transcript) historyItems(v control.SessionView, running bool) []*item {
 	results := map[string]*chat.ToolResult{}
 	for i := range v.History {
 		if r := v.History[i].Result; r != nil {
@@ -37,7 +38,9 @@ func (t *Transcript) historyItems(v control.SessionView) []*item {
 	if mark := marks[""]; mark != nil {
 		b.mark(mark, mark == newest)
 	}
-	b.footer(true)
+	if !running {
+		b.footer(true)
+	}
 	t.history = b.kept
 	return b.items
 }
@@ -160,8 +163,10 @@ func (b *historyBuilder) assistantItems(m *chat.Message) []*item {
 
 func (b *historyBuilder) toolItem(m *chat.Message, c *chat.ToolCall) *item {
 	in := inputOf(c)
-	line := &ToolLine{ID: c.ID, Name: c.Name, Gist: Gist(in), Input: readableInput(in)}
+	// A call without a result was cut off, unless the run at work still has it.
+	line := &ToolLine{ID: c.ID, Name: c.Name, Gist: Gist(in), Input: readableInput(in), State: ToolInterrupted}
 	if r := b.results[c.ID]; r != nil {
+		line.State = ToolRunning
 		switch r.Failure {
 		case chat.FailRefused:
 			line.State = ToolRefused

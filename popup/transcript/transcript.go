@@ -89,7 +89,7 @@ func (t *Transcript) Reset(s control.Snapshot) Change {
 		}
 	}
 	old := append([]*Row(nil), t.rows...)
-	t.items, t.question, t.run, t.seq = t.historyItems(s.View), nil, "", 0
+	t.items, t.question, t.run, t.seq = t.historyItems(s.View, s.Live != nil), nil, "", 0
 	t.live = len(t.items)
 	if s.Live != nil {
 		t.resume(s.Live)
@@ -114,8 +114,14 @@ func (t *Transcript) resume(l *control.Live) {
 	}
 	for i := range l.Calls {
 		c := &l.Calls[i]
+		at := t.tool(c.Start.ID)
 		t.startTool(&c.Start)
 		it := t.items[len(t.items)-1]
+		if at >= 0 { // the history has the call already: it stays in its place
+			it.message = t.items[at].message
+			t.items[at] = it
+			t.items = t.items[:len(t.items)-1]
+		}
 		it.tool.Progress = c.Progress
 		if c.End != nil {
 			t.finishTool(it, c.End)

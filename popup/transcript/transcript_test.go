@@ -405,6 +405,28 @@ func TestFoldsOpenAndCloseInPlace(t *testing.T) {
 	}
 }
 
+func TestCallsOfTheRunAtWorkAreShownOnce(t *testing.T) {
+	v := control.SessionView{SessionInfo: control.SessionInfo{ID: "s"}, History: []chat.Message{
+		{ID: "u", Role: chat.RoleUser, Parts: []chat.Part{chat.Text("q")}},
+		{ID: "a", Role: chat.RoleAssistant, Parts: []chat.Part{chat.Text("look"), {Type: chat.PartCall, Call: &chat.ToolCall{ID: "c1", Name: "x", Input: "{}"}}}},
+	}}
+	start := chat.ToolStart{ID: "c1", Name: "x", Input: json.RawMessage(`{}`)}
+	tr := New()
+	tr.Reset(control.Snapshot{View: v, Live: &control.Live{Run: "r1", Seq: 3, Calls: []control.LiveCall{{Start: start}}, Question: &chat.Permission{ID: "c1"}}})
+	const head = "user \"q\"\np \"look\"\n"
+	if got, want := show(tr.Rows()), head+"tool x \"\" state=1\n"; got != want {
+		t.Errorf("while it asks: got\n%swant\n%s", got, want)
+	}
+	run(tr, &chat.ToolEnd{ID: "c1", Result: "done"})
+	if got := show(tr.Rows()); !strings.Contains(got, "state=2") || strings.Count(got, "tool x") != 1 {
+		t.Errorf("after its end: got\n%s", got)
+	}
+	tr.Reset(control.Snapshot{View: v})
+	if got := show(tr.Rows()); !strings.Contains(got, "state=5") {
+		t.Errorf("without a run: got\n%s", got)
+	}
+}
+
 func TestFoldsStayOpenWhileTheRunGoesOn(t *testing.T) {
 	tr := New()
 	run(tr, &chat.ToolStart{ID: "c1", Name: "x", Input: json.RawMessage(`{"a":"b"}`)})
