@@ -31,6 +31,7 @@ import (
 	"perch/kb/backend"
 	"perch/kb/backend/bolt"
 	"perch/kb/backend/memory"
+	"perch/kb/backend/postgres"
 	"perch/kb/walk"
 )
 
@@ -46,7 +47,8 @@ type Embedder interface {
 
 // Options say how to open a knowledge base.
 type Options struct {
-	// Path is the Bolt file; "" keeps the index in memory.
+	// Path is the Bolt file; "" keeps the index in memory. The setting kb.backend
+	// "postgres" overrides it.
 	Path string
 	// Config returns the settings of now; nil takes the defaults.
 	Config func() config.KB
@@ -133,6 +135,9 @@ func Open(o Options) (*Base, error) {
 func openBackend(o *Options) (backend.Backend, error) {
 	if o.Backend != nil {
 		return o.Backend, nil
+	}
+	if c := o.Config(); c.Backend == "postgres" {
+		return postgres.Open(context.Background(), c.PostgresURL, o.Notice)
 	}
 	if o.Path == "" {
 		return memory.New(), nil
