@@ -30,7 +30,7 @@ type Portal struct {
 	c *dbus.Conn
 
 	mu       sync.Mutex // guards what follows
-	picture  string // the file that a screenshot gives
+	picture  string     // the file that a screenshot gives
 	answer   int
 	bound    []string // "id trigger", of the newest binding
 	sessions []dbus.ObjectPath
