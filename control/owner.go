@@ -55,7 +55,7 @@ func AcquireOwner(paths config.Paths) (*OwnerLock, error) {
 		return nil, chat.NewError(chat.ClassMisuse, "err.owned",
 			"Perch is running already as process %d. `perch quit` ends it.", OwnerPID(paths)).Wrap(ErrOwned)
 	}
-	if err := f.Truncate(0); err == nil {
+	if err = f.Truncate(0); err == nil {
 		_, err = f.WriteAt([]byte(strconv.Itoa(pid)), 0)
 	}
 	if err != nil {
