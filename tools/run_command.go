@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -107,6 +108,10 @@ func (t runCommand) Execute(ctx context.Context, input json.RawMessage, env chat
 		return chat.ToolResult{Text: "Stopped " + in.Stop + "."}, nil
 	}
 	dir := workingFolder(env)
+	// Made before it is kept, so that what the command makes in it counts as made.
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return chat.ToolResult{}, fmt.Errorf("make the working folder: %w", err)
+	}
 	notes, err := keepFolder(env, dir)
 	if err != nil {
 		return chat.ToolResult{}, err

@@ -138,8 +138,16 @@ func TestRunCommandReportsToTheModel(t *testing.T) {
 		t.Errorf("%q %v", r.Text, err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	time.AfterFunc(200*time.Millisecond, cancel)
-	r, err = RunCommand(e).Execute(ctx, json.RawMessage(`{"command":"echo so far; sleep 60"}`), env)
+	go func() {
+		defer cancel()
+		for ctx.Err() == nil { // until the command has begun
+			if _, err := os.Stat(filepath.Join(env.WorkDir, "begun")); err == nil {
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}()
+	r, err = RunCommand(e).Execute(ctx, json.RawMessage(`{"command":"echo so far; touch begun; sleep 60"}`), env)
 	if !errors.Is(err, context.Canceled) || !strings.Contains(r.Text, "so far\n[stopped by the user") {
 		t.Errorf("%q %v", r.Text, err)
 	}

@@ -17,6 +17,9 @@ var systemRead = []string{
 	"/home/linuxbrew",
 }
 
+// elsewhere are files in /etc that some systems keep in another place and link.
+var elsewhere = []string{"/etc/resolv.conf", "/etc/hosts", "/etc/localtime", "/etc/nsswitch.conf", "/etc/passwd", "/etc/ssl/cert.pem", "/etc/ssl/certs"}
+
 // devices are the device files that any program may use.
 var devices = []string{
 	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts", "/dev/shm",
@@ -61,6 +64,7 @@ func (e *Executor) allow(s *spec, c Command, sb config.Sandbox) {
 		}
 	}
 	read(systemRead...)
+	read(elsewhere...) // settled: the file that a link leads to
 	for _, dir := range filepath.SplitList(lookup(s.Env, "PATH")) {
 		if filepath.IsAbs(dir) {
 			read(dir)

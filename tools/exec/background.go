@@ -77,7 +77,7 @@ func (e *Executor) Start(ctx context.Context, c Command) (job *Job, res *Result,
 	if err != nil {
 		return nil, nil, fmt.Errorf("keep the output of the background command: %w", err)
 	}
-	p, drained, err := e.start(c, col, true)
+	p, drained, err := e.start(ctx, c, col, true)
 	if err != nil {
 		col.close()
 		return nil, nil, err

@@ -170,7 +170,7 @@ func (e *Executor) Run(ctx context.Context, c Command) (*Result, error) {
 	start := time.Now()
 	col := newCollector(c.SpoolDir, e.c.Scrub)
 	defer col.close()
-	p, drained, err := e.start(c, col, false)
+	p, drained, err := e.start(ctx, c, col, false)
 	if err != nil {
 		return nil, err
 	}
@@ -228,7 +228,7 @@ func (e *Executor) timeout(asked time.Duration) time.Duration {
 
 // start prepares and starts a command whose output goes to col. drained is
 // closed when the output has ended.
-func (e *Executor) start(c Command, col *collector, background bool) (p *process, drained chan struct{}, err error) {
+func (e *Executor) start(ctx context.Context, c Command, col *collector, background bool) (p *process, drained chan struct{}, err error) {
 	s, err := e.spec(c)
 	if err != nil {
 		return nil, nil, err
@@ -238,7 +238,7 @@ func (e *Executor) start(c Command, col *collector, background bool) (p *process
 	if err != nil {
 		return nil, nil, fmt.Errorf("make a pipe for the output: %w", err)
 	}
-	p, err = launch(e.c.Self, s, c.Stdin, r, w)
+	p, err = launch(ctx, e.c.Self, s, c.Stdin, r, w)
 	w.Close()
 	if err != nil {
 		r.Close()

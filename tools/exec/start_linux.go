@@ -2,6 +2,7 @@ package exec
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,7 +30,7 @@ type status struct {
 
 // launch starts the supervisor, gives it the spec and waits until the command
 // has begun or failed to. out and outW are the ends of the output's pipe.
-func launch(self string, s *spec, stdin []byte, out, outW *os.File) (*process, error) {
+func launch(ctx context.Context, self string, s *spec, stdin []byte, out, outW *os.File) (*process, error) {
 	if self == "" {
 		self = "/proc/self/exe" // serves also after the program was replaced
 	}
@@ -97,7 +98,15 @@ func launch(self string, s *spec, stdin []byte, out, outW *os.File) (*process, e
 			words <- w
 		}
 	}()
-	first, ok := <-words
+	var first status
+	var ok bool
+	select {
+	case first, ok = <-words:
+	case <-ctx.Done():
+		// A folder on a dead network drive can hang the start itself.
+		proc.Kill()
+		first, ok = status{Failed: ctx.Err().Error()}, true
+	}
 	go func() {
 		defer close(p.done)
 		exited := sync.OnceFunc(func() { close(p.exited) })
@@ -122,6 +131,9 @@ func launch(self string, s *spec, stdin []byte, out, outW *os.File) (*process, e
 	case ok && first.Failed != "":
 		controlW.Close()
 		<-p.done
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		return nil, errors.New(first.Failed)
 	}
 	controlW.Close()

@@ -3,6 +3,7 @@
 package exec
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -15,7 +16,7 @@ import (
 // launch starts a command in a process group of its own, which is ended as a
 // whole. There is no supervisor: a descendant that leaves the group and a kill
 // of Perch are not covered here.
-func launch(_ string, s *spec, stdin []byte, out, outW *os.File) (*process, error) {
+func launch(_ context.Context, _ string, s *spec, stdin []byte, out, outW *os.File) (*process, error) {
 	cmd := osexec.Command(s.Argv[0], s.Argv[1:]...)
 	cmd.Dir, cmd.Env = s.Dir, s.Env
 	cmd.Stdout, cmd.Stderr = outW, outW

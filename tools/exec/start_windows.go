@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -14,7 +15,7 @@ import (
 
 // launch starts a command in a job object, which ends all its descendants: when
 // it is closed, and so also when Perch is killed.
-func launch(_ string, s *spec, stdin []byte, out, outW *os.File) (*process, error) {
+func launch(_ context.Context, _ string, s *spec, stdin []byte, out, outW *os.File) (*process, error) {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
 		return nil, fmt.Errorf("make a job object: %w", err)
