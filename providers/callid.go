@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 const alnum = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -48,7 +49,9 @@ func CacheKey(key string, limit int) string {
 
 // loneSurrogates finds runs of escaped surrogates in JSON text, with what
 // escapes the backslash before them.
-var loneSurrogates = regexp.MustCompile(`\\*(?:\\u[dD][89a-fA-F][0-9a-fA-F]{2})+`)
+var loneSurrogates = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\\*(?:\\u[dD][89a-fA-F][0-9a-fA-F]{2})+`)
+})
 
 // mendSurrogates replaces escaped surrogates without their other half.
 func mendSurrogates(run string) string {

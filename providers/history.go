@@ -175,7 +175,7 @@ func cleanInput(c *chat.ToolCall) string {
 	if raw, ok := c.ValidInput(); ok {
 		var b bytes.Buffer
 		if json.Compact(&b, []byte(Sanitize(string(raw)))) == nil {
-			return strings.ReplaceAll(loneSurrogates.ReplaceAllStringFunc(b.String(), mendSurrogates), `\u0000`, "")
+			return strings.ReplaceAll(loneSurrogates().ReplaceAllStringFunc(b.String(), mendSurrogates), `\u0000`, "")
 		}
 	}
 	b, _ := json.Marshal(map[string]string{"invalid_arguments": Sanitize(c.Input)})

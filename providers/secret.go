@@ -60,7 +60,9 @@ var known sync.Map // string → true
 
 // keyShapes are the public shapes of vendors' keys and of bearer headers: they
 // are blanked even when this process never used them.
-var keyShapes = regexp.MustCompile(`(?i)\b(?:sk|pk|rk|gsk|xai|fw|hf|r8|pplx|nvapi|csk|AIza|ya29|ghp|gho|tgp)[-_.][A-Za-z0-9_\-.*]{8,}|\bAIza[A-Za-z0-9_\-]{20,}|\bBearer +[A-Za-z0-9_\-.~+/=]{8,}|\beyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]*`)
+var keyShapes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(?:sk|pk|rk|gsk|xai|fw|hf|r8|pplx|nvapi|csk|AIza|ya29|ghp|gho|tgp)[-_.][A-Za-z0-9_\-.*]{8,}|\bAIza[A-Za-z0-9_\-]{20,}|\bBearer +[A-Za-z0-9_\-.~+/=]{8,}|\beyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]*`)
+})
 
 // Redact blanks every secret that this process has used, and what has the shape
 // of one.
@@ -72,5 +74,5 @@ func Redact(text string) string {
 		text = strings.ReplaceAll(text, k.(string), Redacted)
 		return true
 	})
-	return keyShapes.ReplaceAllString(text, Redacted)
+	return keyShapes().ReplaceAllString(text, Redacted)
 }

@@ -71,19 +71,19 @@ func catalogued(name string) (entry, bool) {
 }
 
 // dated is the date that vendors append to a model's name.
-var dated = regexp.MustCompile(`-(20\d{2}-\d{2}-\d{2}|20\d{6})$`)
+var dated = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`-(20\d{2}-\d{2}-\d{2}|20\d{6})$`) })
 
 // fromCatalog finds a model's facts, also under its name with a date.
 func fromCatalog(provider, id string) (providers.ModelInfo, bool) {
 	e := catalog()[provider]
-	for _, name := range []string{id, dated.ReplaceAllString(id, ""), strings.TrimSuffix(id, "-latest")} {
+	for _, name := range []string{id, dated().ReplaceAllString(id, ""), strings.TrimSuffix(id, "-latest")} {
 		if m, ok := e.models[name]; ok {
 			m.ID = id
 			return m, true
 		}
 	}
 	for _, name := range e.order { // the list has the name with a date
-		if dated.MatchString(name) && dated.ReplaceAllString(name, "") == id {
+		if dated().MatchString(name) && dated().ReplaceAllString(name, "") == id {
 			m := e.models[name]
 			m.ID = id
 			return m, true
