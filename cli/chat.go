@@ -8,12 +8,17 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"perch/chat"
 	"perch/control"
 )
+
+// pasteGap is how soon the next line of a pasted text follows; nobody types that
+// fast.
+const pasteGap = 30 * time.Millisecond
 
 // demoModel answers the demonstration: it needs no key and no network.
 const demoModel = "builtin/perch"
@@ -118,6 +123,9 @@ func (v *conversation) read(ctx context.Context) (*string, error) {
 				continue
 			}
 			text.WriteString(line)
+			if v.terminal {
+				v.pasted(&text)
+			}
 			s := text.String()
 			return &s, nil
 		case <-v.interrupt:
@@ -125,6 +133,22 @@ func (v *conversation) read(ctx context.Context) (*string, error) {
 			return nil, &failure{exitInterrupted, nil}
 		case <-ctx.Done():
 			return nil, ctx.Err()
+		}
+	}
+}
+
+// pasted adds the lines that came with the first one: a pasted text is one
+// question.
+func (v *conversation) pasted(text *strings.Builder) {
+	for {
+		select {
+		case line, ok := <-v.typed:
+			if !ok {
+				return
+			}
+			text.WriteString("\n" + line)
+		case <-time.After(pasteGap):
+			return
 		}
 	}
 }

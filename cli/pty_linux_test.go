@@ -200,3 +200,16 @@ func TestAWordTypedWhileARunWorksSteersIt(t *testing.T) {
 		t.Fatalf("exit code %d, %d asks\n%s", c, len(r.f.asks), p.text())
 	}
 }
+
+func TestAPastedTextIsOneQuestion(t *testing.T) {
+	r, p := newRig(t), openPTY(t)
+	code := r.runOn(p, "chat")
+	p.wait(t, "> ")
+	p.typeLine("one\ntwo\n\nfour")
+	p.wait(t, "You said: one")
+	p.wait(t, "four\r\n> ")
+	p.typeLine("/quit")
+	if c := <-code; c != 0 || len(r.f.asks) != 1 || r.f.asks[0].Text != "one\ntwo\n\nfour" {
+		t.Fatalf("exit code %d, %+v\n%s", c, r.f.asks, p.text())
+	}
+}

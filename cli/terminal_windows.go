@@ -47,3 +47,15 @@ func openTerminal() *os.File {
 
 // dropTyped throws away what was typed and not yet read.
 func dropTyped(f *os.File) { _ = windows.FlushConsoleInputBuffer(windows.Handle(f.Fd())) }
+
+// obeysCodes lets a console obey cursor codes and reports whether it does.
+func obeysCodes(v any) bool {
+	f, ok := v.(*os.File)
+	if !ok {
+		return false
+	}
+	var mode uint32
+	h := windows.Handle(f.Fd())
+	return windows.GetConsoleMode(h, &mode) == nil &&
+		windows.SetConsoleMode(h, mode|windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING) == nil
+}

@@ -68,7 +68,8 @@ type textView struct {
 }
 
 func (a *app) newTextView() *textView {
-	return &textView{app: a, out: a.Stdout, live: isTerminal(a.Stdout), size: func() size { return terminalSize(a.Stdout) }, names: map[string]string{}}
+	live := isTerminal(a.Stdout) && a.Getenv("TERM") != "dumb" && obeysCodes(a.Stdout)
+	return &textView{app: a, out: a.Stdout, live: live, size: func() size { return terminalSize(a.Stdout) }, names: map[string]string{}}
 }
 
 func (v *textView) event(e chat.Event, _ []byte) error {
