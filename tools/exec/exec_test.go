@@ -222,7 +222,14 @@ func TestTimeoutAndAbortEndEverything(t *testing.T) {
 			ctx, cancel := context.WithCancel(context.Background())
 			c.Timeout = 0
 			var aborted time.Time
-			time.AfterFunc(200*time.Millisecond, func() { aborted = time.Now(); cancel() })
+			go func() {
+				for ctx.Err() == nil && len(workingIn(b.dir)) == 0 {
+					time.Sleep(10 * time.Millisecond)
+				}
+				time.Sleep(100 * time.Millisecond) // past its first commands
+				aborted = time.Now()
+				cancel()
+			}()
 			r, err = b.Run(ctx, c)
 			if err != nil || !r.Aborted || len(r.Stuck) > 0 {
 				t.Fatalf("%+v %v", r, err)
