@@ -120,12 +120,19 @@ func (p *Popup) attachClip(selection bool) {
 // it is not in the picture.
 func (p *Popup) attachShot(what string) {
 	shot := control.Shot{What: what, Window: p.desk.Previous()}
+	if what == "region" { // chosen afterwards, on the picture
+		shot.What = "screen"
+	}
 	p.hideFor(func() {
 		do(p, func(ctx context.Context) ([]byte, error) { return p.svc.Desktop.Screenshot(ctx, shot) },
 			func(png []byte, err error) {
 				p.show(nil)
 				if err != nil {
 					p.fail(err)
+					return
+				}
+				if what == "region" {
+					p.ui.chooseRegion(png)
 					return
 				}
 				c, err := imageChip(png, p.t("popup.chip.screenshot"), "camera", "screenshot")

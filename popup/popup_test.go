@@ -1,8 +1,11 @@
 package popup
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"image"
+	"image/png"
 	"os"
 	"path/filepath"
 	"slices"
@@ -554,6 +557,45 @@ func TestCombinationIsWrittenAsInTheSettings(t *testing.T) {
 			t.Errorf("%v + %s = %q, want %q", c.held, c.key, got, c.want)
 		}
 	}
+}
+
+func TestRegionIsCutInPixelsOfThePicture(t *testing.T) {
+	bounds := image.Rect(0, 0, 1920, 1080)
+	at, size := fyne.NewPos(10, 20), fyne.NewSize(480, 270) // a quarter of the picture's size
+	cases := []struct {
+		name   string
+		a, b   fyne.Position
+		chosen bool
+		want   image.Rectangle
+	}{
+		{"nothing chosen", fyne.Position{}, fyne.Position{}, false, bounds},
+		{"downwards", fyne.NewPos(110, 120), fyne.NewPos(210, 170), true, image.Rect(400, 400, 800, 600)},
+		{"upwards", fyne.NewPos(210, 170), fyne.NewPos(110, 120), true, image.Rect(400, 400, 800, 600)},
+		{"beyond the edge", fyne.NewPos(0, 0), fyne.NewPos(110, 120), true, image.Rect(0, 0, 400, 400)},
+		{"a slip", fyne.NewPos(110, 120), fyne.NewPos(111, 121), true, bounds},
+	}
+	for _, c := range cases {
+		if got := regionOf(bounds, at, size, c.a, c.b, c.chosen); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+	data, err := cut(image.NewNRGBA(bounds), image.Rect(400, 400, 800, 600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if conf, err := png.DecodeConfig(bytes.NewReader(data)); err != nil || conf.Width != 400 || conf.Height != 200 {
+		t.Errorf("cut to %+v, %v", conf, err)
+	}
+}
+
+func TestRegionOfTheScreenIsAttached(t *testing.T) {
+	x := newBench(t, popuptest.New())
+	x.show("new")
+	x.on(func() { x.p.attachShot("region") })
+	x.wait("the picture to choose from", func() bool { return x.p.shown && x.p.ui.page != nil })
+	x.on(func() { x.p.escape() })
+	x.on(func() { x.p.attachShot("screen") })
+	x.wait("the picture of the screen", func() bool { return len(x.p.chips) == 1 && x.p.chips[0].image.Width == 320 })
 }
 
 func TestMergeJoinsTextOfOneRun(t *testing.T) {

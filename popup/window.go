@@ -2,6 +2,7 @@ package popup
 
 import (
 	"context"
+	"runtime/debug"
 	"time"
 
 	"fyne.io/fyne/v2"
@@ -171,7 +172,18 @@ func (p *Popup) hide() {
 	p.win.Hide()
 	p.shown = false
 	p.reportState()
+	p.goes(func(ctx context.Context) {
+		select {
+		case <-ctx.Done():
+		case <-time.After(tidyPause):
+			debug.FreeOSMemory()
+		}
+	})
 }
+
+// tidyPause is the time after hiding at which memory goes back to the system: when
+// the window is off the screen, and before the owner suspends this process.
+const tidyPause = 700 * time.Millisecond
 
 // hideFor hides the window, waits until it is off the screen, and calls then on
 // the window's thread.
