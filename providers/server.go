@@ -54,6 +54,17 @@ type Wire interface {
 	Check() Call
 }
 
+// Adapter is implemented by wires that can leave out what one server refuses.
+type Adapter interface {
+	// Adapt looks at a refused request. It returns true when the next encoding
+	// will differ in what was refused; it remembers that for later requests.
+	Adapt(f Failure) bool
+}
+
+// maxAdaptions bounds how often one request is encoded anew: each refusal names
+// one member, and few are optional.
+const maxAdaptions = 3
+
 // InStream is a failure that came as an event inside a stream.
 type InStream struct{ Failure Failure }
 
@@ -143,10 +154,25 @@ func (s *Server) Stream(ctx context.Context, req Request) iter.Seq2[StreamEvent,
 			yield(StreamEvent{}, w.classed(s.ep.Name, err))
 			return
 		}
-		defer resp.Body.Close()
-		if resp.StatusCode/100 != 2 {
-			yield(StreamEvent{}, s.failure(resp, req.Model.ID).Error())
-			return
+		defer func() { resp.Body.Close() }()
+		for n := 0; resp.StatusCode/100 != 2; n++ {
+			f := s.failure(resp, req.Model.ID)
+			ad, ok := s.wire.(Adapter)
+			if !ok || n >= maxAdaptions || f.Status != http.StatusBadRequest && f.Status != http.StatusUnprocessableEntity || !ad.Adapt(f) {
+				yield(StreamEvent{}, f.Error())
+				return
+			}
+			resp.Body.Close()
+			if call, err = s.wire.Encode(&req); err != nil {
+				yield(StreamEvent{}, chat.AsError(err))
+				return
+			}
+			next, err := s.send(w.ctx, call, req.Model.ID)
+			if err != nil {
+				yield(StreamEvent{}, w.classed(s.ep.Name, err))
+				return
+			}
+			resp = next
 		}
 		if e := s.wrongType(resp, call.Format, req.Model.ID); e != nil {
 			yield(StreamEvent{}, e)

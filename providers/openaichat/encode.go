@@ -92,7 +92,7 @@ var imageLimits = providers.ImageLimits{MaxEdge: 2048, MaxBytes: 10 << 20, Types
 
 // Encode writes the request by the vendor's rules.
 func (w *wire) Encode(req *providers.Request) (providers.Call, error) {
-	c := w.compat
+	c := w.row()
 	r := request{Model: req.Model.ID, Stream: true}
 	if !c.noStreamOptions {
 		r.StreamOptions = &streamOptions{true}
@@ -111,25 +111,25 @@ func (w *wire) Encode(req *providers.Request) (providers.Call, error) {
 			header.Set(c.cacheHeader, providers.CacheKey(req.CacheKey, cacheKeyLimit))
 		}
 	}
-	w.reasoning(&r, req)
+	w.reasoning(&r, c, req)
 	if !c.noTools && (req.Model.Tools || !req.Model.Known) {
 		for _, d := range req.Tools {
 			r.Tools = append(r.Tools, tool{"function", function{d.Name, providers.Sanitize(d.Description), schemaRules.Apply(d.Schema)}})
 		}
 		r.ToolStream = c.toolStream && len(r.Tools) > 0
 	}
-	r.Messages = w.messages(req)
+	r.Messages = messages(c, req)
 	body, err := providers.MarshalBody(r)
 	return providers.Call{URL: w.url("/chat/completions"), Header: header, Body: body}, err
 }
 
-func (w *wire) reasoning(r *request, req *providers.Request) {
+func (w *wire) reasoning(r *request, c compat, req *providers.Request) {
 	effort := w.ep.Effort(req)
 	if effort == "" {
 		return
 	}
 	on := effort != "none"
-	switch w.compat.effort {
+	switch c.effort {
 	case effortMember:
 		if on || w.vendor == "openai" && strings.HasPrefix(req.Model.ID, "gpt-5.") {
 			r.ReasoningEffort = effort
@@ -153,8 +153,7 @@ func (w *wire) reasoning(r *request, req *providers.Request) {
 	}
 }
 
-func (w *wire) messages(req *providers.Request) []message {
-	c := w.compat
+func messages(c compat, req *providers.Request) []message {
 	var out []message
 	cached := c.breakpoints && strings.Contains(req.Model.ID, "claude")
 	if s := providers.Sanitize(req.System); strings.TrimSpace(s) != "" {
@@ -181,7 +180,7 @@ func (w *wire) messages(req *providers.Request) []message {
 			}
 			out = append(out, t)
 		case chat.RoleAssistant:
-			out = append(out, w.assistant(m))
+			out = append(out, assistant(c, m))
 		default:
 			if n := len(out); c.bridge && n > 0 && out[n-1].Role == "tool" {
 				out = append(out, message{Role: "assistant", Content: bridgeText})
@@ -230,7 +229,7 @@ func userContent(parts []chat.Part) any {
 	return out
 }
 
-func (w *wire) assistant(m *chat.Message) message {
+func assistant(c compat, m *chat.Message) message {
 	out := message{Role: "assistant"}
 	var text, thinking strings.Builder
 	var blocks []contentBlock
@@ -240,7 +239,7 @@ func (w *wire) assistant(m *chat.Message) message {
 			text.WriteString(p.Text)
 		case chat.PartThinking:
 			thinking.WriteString(p.Text)
-			switch w.compat.thinking {
+			switch c.thinking {
 			case reasoningDetails:
 				out.ReasoningDetails = append(out.ReasoningDetails, detailOf(len(out.ReasoningDetails), p))
 			case thinkingBlocks:
@@ -256,9 +255,9 @@ func (w *wire) assistant(m *chat.Message) message {
 		out.Content = text.String()
 	}
 	switch {
-	case w.compat.thinking == reasoningContent && len(out.ToolCalls) > 0:
+	case c.thinking == reasoningContent && len(out.ToolCalls) > 0:
 		out.ReasoningContent = thinking.String()
-	case w.compat.thinking == reasoningText && len(out.ToolCalls) > 0:
+	case c.thinking == reasoningText && len(out.ToolCalls) > 0:
 		out.Reasoning = thinking.String()
 	case len(blocks) > 0:
 		if text.Len() > 0 {

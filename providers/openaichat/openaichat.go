@@ -7,6 +7,7 @@ package openaichat
 import (
 	"net/http"
 	"strings"
+	"sync"
 
 	"perch/providers"
 )
@@ -15,7 +16,56 @@ import (
 type wire struct {
 	ep     providers.Endpoint
 	vendor string
-	compat compat
+
+	mu     sync.Mutex // protects the rest
+	compat compat     // changes when the server refuses a member
+}
+
+func (w *wire) row() compat {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.compat
+}
+
+// Adapt changes the row when a server refuses a member that the row would have
+// it understand, or wants another one in its place.
+func (w *wire) Adapt(f providers.Failure) bool {
+	text := strings.ToLower(f.Message + " " + f.Param)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before := w.compat
+	c := &w.compat
+	switch {
+	case strings.Contains(text, "max_tokens") && strings.Contains(text, "max_completion_tokens"):
+		// The one that is refused is named first.
+		c.completionTokens = strings.Index(text, "max_tokens") < strings.Index(text, "max_completion_tokens")
+	case !refusesMember(text):
+		return false
+	case strings.Contains(text, "max_completion_tokens"):
+		c.completionTokens = false
+	case strings.Contains(text, "stream_options"):
+		c.noStreamOptions = true
+	case strings.Contains(text, "developer"):
+		c.developerRole = false
+	case strings.Contains(text, "reasoning_effort"), strings.Contains(text, "'thinking'"), strings.Contains(text, "enable_thinking"):
+		c.effort = noEffort
+	case strings.Contains(text, "prompt_cache_key"):
+		c.cacheKey = false
+	case strings.Contains(text, "reasoning_content"), strings.Contains(text, "reasoning_details"):
+		c.thinking = noThinking
+	}
+	return w.compat != before
+}
+
+// refusesMember reports whether a message speaks of a member that the server
+// does not know or take, not of its value.
+func refusesMember(text string) bool {
+	for _, s := range []string{"unsupported", "not supported", "does not support", "unrecognized", "unknown", "unexpected", "extra inputs", "not permitted", "extra_forbidden", "not allowed"} {
+		if strings.Contains(text, s) {
+			return true
+		}
+	}
+	return false
 }
 
 // New makes a provider of an endpoint.

@@ -86,12 +86,20 @@ func (w *wire) Encode(req *providers.Request) (providers.Call, error) {
 		Model: req.Model.ID, Instructions: providers.Sanitize(req.System), Stream: true,
 		PromptCacheKey: providers.CacheKey(req.CacheKey, cacheKeyLimit),
 	}
+	if w.noCacheKey.Load() {
+		r.PromptCacheKey = ""
+	}
 	if req.MaxOutput > 0 {
 		r.MaxOutputTokens = max(req.MaxOutput, minOutput)
 	}
 	if req.Model.Reasoning {
-		r.Include = []string{"reasoning.encrypted_content"}
-		r.Reasoning = &reasoning{Summary: "auto"}
+		if !w.noEncrypted.Load() {
+			r.Include = []string{"reasoning.encrypted_content"}
+		}
+		r.Reasoning = &reasoning{}
+		if !w.noSummary.Load() {
+			r.Reasoning.Summary = "auto"
+		}
 		switch effort := w.ep.Effort(req); {
 		case effort == "none" && !strings.HasPrefix(req.Model.ID, "gpt-5."):
 			r.Reasoning.Effort = "minimal" // the least that older models take

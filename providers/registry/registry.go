@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"os"
+	"reflect"
 	"sort"
 	"strings"
 	"sync"
@@ -39,6 +40,14 @@ type Registry struct {
 	mu         sync.Mutex // protects the rest
 	registered map[string]registered
 	live       map[string]*liveList
+	// made keeps providers while their settings are the same: each remembers
+	// what its server refused.
+	made map[string]kept
+}
+
+type kept struct {
+	spec     spec
+	provider providers.Provider
 }
 
 type registered struct {
@@ -64,7 +73,7 @@ func New(o Options) (*Registry, error) {
 		}
 		o.HTTPClient = c
 	}
-	r := &Registry{o: o, registered: map[string]registered{}, live: map[string]*liveList{}}
+	r := &Registry{o: o, registered: map[string]registered{}, live: map[string]*liveList{}, made: map[string]kept{}}
 	if o.Credentials == nil {
 		r.o.Credentials = envCredentials{r}
 	}
@@ -129,18 +138,18 @@ func (r *Registry) Provider(name string) (providers.Provider, error) {
 	if !ok {
 		return nil, r.unknownProvider(name)
 	}
-	ep := r.endpoint(s)
-	switch s.wire {
-	case WireAnthropic:
-		return anthropic.New(ep), nil
-	case WireResponses:
-		return openairesponses.New(ep), nil
-	case WireChat:
-		return openaichat.New(ep), nil
-	case WireGemini:
-		return gemini.New(ep), nil
-	case WireOllama:
-		return ollama.New(ep), nil
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if old, ok := r.made[name]; ok && reflect.DeepEqual(old.spec, s) {
+		return old.provider, nil
+	}
+	makers := map[string]func(providers.Endpoint) *providers.Server{
+		WireAnthropic: anthropic.New, WireResponses: openairesponses.New, WireChat: openaichat.New, WireGemini: gemini.New, WireOllama: ollama.New,
+	}
+	if make, ok := makers[s.wire]; ok {
+		p := make(r.endpoint(s))
+		r.made[name] = kept{s, p}
+		return p, nil
 	}
 	return nil, chat.NewError(chat.ClassMisuse, "err.model.wire", "The provider %s has the unknown wire %q. Set one of anthropic, openai-responses, openai-chat, gemini, ollama.", name, s.wire)
 }

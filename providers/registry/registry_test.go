@@ -188,14 +188,13 @@ type standIn struct{ providers.Provider }
 func (standIn) ID() string { return "builtin" }
 
 func TestEachProviderSpeaksItsWire(t *testing.T) {
-	r := made(t, config.Default(), map[string]string{"ANTHROPIC_API_KEY": "k-a", "OPENAI_API_KEY": "k-o", "GEMINI_API_KEY": "k-g", "DEEPSEEK_API_KEY": "k-d"}, nil)
 	for name, want := range map[string]string{
 		"anthropic/claude-x": "https://api.anthropic.com/v1/messages", "openai/gpt-5": "https://api.openai.com/v1/responses",
 		"gemini/gemini-3": "https://generativelanguage.googleapis.com/v1beta/models/gemini-3:streamGenerateContent?alt=sse",
 		"deepseek/x":      "https://api.deepseek.com/v1/chat/completions", "ollama/x": "http://127.0.0.1:11434/api/chat",
 	} {
 		p := &providertest.Player{}
-		r.o.HTTPClient = &http.Client{Transport: p}
+		r := made(t, config.Default(), map[string]string{"ANTHROPIC_API_KEY": "k-a", "OPENAI_API_KEY": "k-o", "GEMINI_API_KEY": "k-g", "DEEPSEEK_API_KEY": "k-d"}, p)
 		prov, m, err := r.Resolve(context.Background(), name)
 		if err != nil {
 			t.Fatal(err)
