@@ -329,6 +329,12 @@ func (s *Memory) Fork(id, message string, meta chat.SessionMeta) error {
 func (s *Memory) Delete(id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for _, m := range s.sessions {
+		if !m.deleted.IsZero() && expired(m.deleted, s.now()) {
+			s.purge()
+			break
+		}
+	}
 	m, err := s.get(id, false)
 	if err != nil {
 		return err
@@ -354,6 +360,11 @@ func (s *Memory) Restore(id string) error {
 func (s *Memory) Purge() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.purge()
+	return nil
+}
+
+func (s *Memory) purge() {
 	used := map[string]bool{}
 	for id, m := range s.sessions {
 		if !m.deleted.IsZero() && expired(m.deleted, s.now()) {
@@ -370,7 +381,6 @@ func (s *Memory) Purge() error {
 			delete(s.images, h)
 		}
 	}
-	return nil
 }
 
 // memBlobs are the images of a store whose mutex is held.

@@ -58,12 +58,15 @@ type Store interface {
 	List(q Query) ([]Found, error)
 
 	// Load reads, repairs and writes the repair back. A checkpoint left by a
-	// crash becomes an interrupted assistant message.
+	// crash becomes an interrupted assistant message. While a run of this process
+	// is at work on the session (it has a checkpoint, or a call without a result),
+	// Load repairs what it returns and writes nothing.
 	Load(id string) (*Loaded, error)
 	// Append adds a message durably and drops the checkpoint in the same
 	// transaction. Images with Data are stored by hash first and synced.
 	Append(id string, m chat.Message) error
-	// Checkpoint replaces the saved state of the answer that is streaming.
+	// Checkpoint replaces the saved state of the answer that is streaming; a
+	// message without parts drops it.
 	Checkpoint(id string, m chat.Message) error
 	// Rewrite replaces the log and the view in one transaction.
 	Rewrite(id string, msgs []chat.Message, v chat.View) error
@@ -73,7 +76,9 @@ type Store interface {
 	// view as far as it applies, into a new session.
 	Fork(id, message string, m chat.SessionMeta) error
 
-	// Delete hides a session at once; Restore brings it back until Purge.
+	// Delete hides a session at once; Restore brings it back for RestoreFor, after
+	// which Purge removes it and the images that nothing refers to any more.
+	// Writes to a hidden session are kept for its return.
 	Delete(id string) error
 	Restore(id string) error
 	Purge() error
