@@ -146,7 +146,7 @@ func open(ctx context.Context, paths config.Paths) (_ *parts, err error) {
 	if err := paths.Make(); err != nil {
 		return nil, err
 	}
-	lock, err := control.AcquireOwner(paths)
+	lock, err := control.TakeOver(ctx, paths)
 	if err != nil {
 		return nil, err
 	}
