@@ -227,6 +227,7 @@ func restrict(s *spec, abi int) error {
 		add(s.Read, dirRead, fileRead),
 		add(s.Write, dirWrite, landlock.RWFiles),
 		add(s.Devices, deviceDirs, devices),
+		add(s.List, func(p ...string) landlock.FSRule { return landlock.PathAccess(ll.AccessFSReadDir, p...) }, landlock.ROFiles),
 	); err != nil {
 		return err
 	}

@@ -74,6 +74,7 @@ func TestACommandsOutcomeIsReported(t *testing.T) {
 		{"[[ a == a ]] && echo bash", "bash\n", 0, ""},
 		{"test -t 0 || echo none; (echo x > /dev/tty) 2>/dev/null || echo no terminal", "none\nno terminal\n", 0, ""},
 		{"no-such-program-at-all", "", 127, ""},
+		{"ls /etc >/dev/null && ls /etc/ssl >/dev/null && head -c 4 /etc/passwd && echo", "root\n", 0, ""},
 		{"printf 'name one\\0name two\\0'", "name one\nname two\n", 0, ""},
 		{"printf '10%%\\r50%%\\r100%%\\ndone\\n'", "100%\ndone\n", 0, ""},
 		{"printf '\\033[31mred\\033[0m\\n'", "red\n", 0, ""},

@@ -15,6 +15,8 @@ type spec struct {
 	Read    []string `json:"read,omitempty"`
 	Write   []string `json:"write,omitempty"`
 	Devices []string `json:"devices,omitempty"`
+	// List are folders whose names may be listed, at any depth.
+	List    []string `json:"list,omitempty"`
 	Network bool     `json:"network,omitempty"`
 	// Bwrap is the bubblewrap program, "" for none; Hide are folders and sockets
 	// that it takes out of the command's sight.
