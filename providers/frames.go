@@ -39,7 +39,7 @@ func frames(r io.Reader, f Format) iter.Seq2[frame, error] {
 	return func(yield func(frame, error) bool) {
 		var buf []byte
 		// A closing event whose blank line is missing is complete all the same.
-		r = io.MultiReader(r, strings.NewReader("\n\n"))
+		r = io.MultiReader(&wholeLines{r: r}, strings.NewReader("\n\n"))
 		for ev, err := range sse.Read(r, &sse.ReadConfig{MaxEventSize: maxEvent}) {
 			if err != nil {
 				yield(frame{}, tooLong(err))

@@ -14,7 +14,7 @@ import (
 
 // Members calls f for each member of a JSON object, with the raw value, until f
 // returns false. It returns false where b is no object of the plain kind.
-func Members(b []byte, f func(key string, val []byte) bool) bool {
+func Members(b []byte, f func(key, val []byte) bool) bool {
 	i := blank(b, 0)
 	if i >= len(b) || b[i] != '{' {
 		return false
@@ -39,7 +39,7 @@ func Members(b []byte, f func(key string, val []byte) bool) bool {
 		if end, ok = skip(b, i); !ok {
 			return false
 		}
-		if !f(string(key), b[i:end]) {
+		if !f(key, b[i:end]) {
 			return false
 		}
 		if i = blank(b, end); i >= len(b) {

@@ -4,8 +4,8 @@ import "perch/providers"
 
 // fast reads a content_block_delta, of which a stream mostly consists.
 func fast(data []byte, e *event) bool {
-	return providers.Members(data, func(key string, val []byte) (ok bool) {
-		switch key {
+	return providers.Members(data, func(key []byte, val []byte) (ok bool) {
+		switch string(key) {
 		case "type":
 			e.Type, ok = providers.Str(val)
 			return ok && e.Type == "content_block_delta"
@@ -13,8 +13,8 @@ func fast(data []byte, e *event) bool {
 			e.Index, ok = providers.Int(val)
 			return ok
 		case "delta":
-			return providers.Members(val, func(key string, val []byte) (ok bool) {
-				switch key {
+			return providers.Members(val, func(key []byte, val []byte) (ok bool) {
+				switch string(key) {
 				case "type":
 					e.Delta.Type, ok = providers.Str(val)
 				case "text":

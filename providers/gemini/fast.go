@@ -6,19 +6,19 @@ import "perch/providers"
 // what is returned, since it comes with every chunk.
 func fast(data []byte, p *partIn, model *string, usage *[]byte) bool {
 	found := false
-	return providers.Members(data, func(key string, val []byte) (ok bool) {
-		switch key {
+	return providers.Members(data, func(key []byte, val []byte) (ok bool) {
+		switch string(key) {
 		case "candidates":
 			one, ok := providers.Only(val)
-			return ok && providers.Members(one, func(key string, val []byte) bool {
-				switch key {
+			return ok && providers.Members(one, func(key []byte, val []byte) bool {
+				switch string(key) {
 				case "index":
 					return string(val) == "0"
 				case "content":
 					found = true
 					return fastContent(val, p)
 				}
-				return key != "finishReason"
+				return string(key) != "finishReason"
 			})
 		case "usageMetadata":
 			*usage = val
@@ -34,13 +34,13 @@ func fast(data []byte, p *partIn, model *string, usage *[]byte) bool {
 }
 
 func fastContent(b []byte, p *partIn) bool {
-	return providers.Members(b, func(key string, val []byte) bool {
-		if key != "parts" {
-			return key == "role"
+	return providers.Members(b, func(key []byte, val []byte) bool {
+		if string(key) != "parts" {
+			return string(key) == "role"
 		}
 		one, ok := providers.Only(val)
-		return ok && providers.Members(one, func(key string, val []byte) (ok bool) {
-			switch key {
+		return ok && providers.Members(one, func(key []byte, val []byte) (ok bool) {
+			switch string(key) {
 			case "text":
 				p.Text, ok = providers.Str(val)
 			case "thought":

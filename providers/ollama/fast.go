@@ -5,8 +5,8 @@ import "perch/providers"
 // fast reads a line that only adds text.
 func fast(data []byte, l *line) bool {
 	found := false
-	return providers.Members(data, func(key string, val []byte) (ok bool) {
-		switch key {
+	return providers.Members(data, func(key []byte, val []byte) (ok bool) {
+		switch string(key) {
 		case "model":
 			l.Model, ok = providers.Str(val)
 			return ok
@@ -16,8 +16,8 @@ func fast(data []byte, l *line) bool {
 			return false
 		case "message":
 			found = true
-			return providers.Members(val, func(key string, val []byte) (ok bool) {
-				switch key {
+			return providers.Members(val, func(key []byte, val []byte) (ok bool) {
+				switch string(key) {
 				case "content":
 					l.Message.Content, ok = providers.Str(val)
 				case "thinking":

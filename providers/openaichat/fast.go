@@ -13,8 +13,8 @@ type fastChunk struct {
 // fast reads a chunk that only adds text or a piece of arguments.
 func fast(data []byte, c *fastChunk) bool {
 	choices := false
-	return providers.Members(data, func(key string, val []byte) (ok bool) {
-		switch key {
+	return providers.Members(data, func(key []byte, val []byte) (ok bool) {
+		switch string(key) {
 		case "model":
 			c.model, ok = providers.Str(val)
 			return ok
@@ -27,23 +27,23 @@ func fast(data []byte, c *fastChunk) bool {
 		case "object":
 			return string(val) == `"chat.completion.chunk"`
 		}
-		return key != "message"
+		return string(key) != "message"
 	}) && choices
 }
 
 func fastChoice(b []byte, c *fastChunk) bool {
-	return providers.Members(b, func(key string, val []byte) bool {
-		switch key {
+	return providers.Members(b, func(key []byte, val []byte) bool {
+		switch string(key) {
 		case "index":
 			return string(val) == "0"
 		case "finish_reason", "error", "usage":
 			return providers.Null(val)
 		case "delta":
-			return providers.Members(val, func(key string, val []byte) (ok bool) {
+			return providers.Members(val, func(key []byte, val []byte) (ok bool) {
 				if providers.Null(val) {
 					return true
 				}
-				switch key {
+				switch string(key) {
 				case "content":
 					c.content, ok = providers.Str(val)
 				case "reasoning_content":
@@ -67,8 +67,8 @@ func fastChoice(b []byte, c *fastChunk) bool {
 // alone.
 func fastCall(b []byte, c *fastChunk) bool {
 	c.index = -1
-	return providers.Members(b, func(key string, val []byte) (ok bool) {
-		switch key {
+	return providers.Members(b, func(key []byte, val []byte) (ok bool) {
+		switch string(key) {
 		case "index":
 			c.index, ok = providers.Int(val)
 			return ok
@@ -77,8 +77,8 @@ func fastCall(b []byte, c *fastChunk) bool {
 		case "type":
 			return true
 		case "function":
-			return providers.Members(val, func(key string, val []byte) (ok bool) {
-				switch key {
+			return providers.Members(val, func(key []byte, val []byte) (ok bool) {
+				switch string(key) {
 				case "arguments":
 					c.hasArgs = true
 					c.args, ok = providers.Str(val)

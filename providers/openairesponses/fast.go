@@ -8,8 +8,8 @@ import (
 
 // fast reads a delta, of which a stream mostly consists.
 func fast(data []byte, e *event) bool {
-	return providers.Members(data, func(key string, val []byte) (ok bool) {
-		switch key {
+	return providers.Members(data, func(key []byte, val []byte) (ok bool) {
+		switch string(key) {
 		case "type":
 			e.Type, ok = providers.Str(val)
 			return ok && strings.HasSuffix(e.Type, ".delta")
@@ -23,6 +23,6 @@ func fast(data []byte, e *event) bool {
 			e.Delta, ok = providers.Str(val)
 			return ok
 		}
-		return key != "error" && key != "item" && key != "response"
+		return string(key) != "error" && string(key) != "item" && string(key) != "response"
 	}) && e.Type != ""
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"perch/providers/providertest"
 )
@@ -77,6 +78,38 @@ func BenchmarkDecode(b *testing.B) {
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/benchPieces, "ns/event")
 		})
+	}
+}
+
+// bestOf is the shortest of several runs, which a busy machine disturbs least.
+func bestOf(n int, run func()) time.Duration {
+	best := time.Hour
+	for range n {
+		start := time.Now()
+		run()
+		best = min(best, time.Since(start))
+	}
+	return best
+}
+
+func TestDecodingCostsAtMostHalfMoreThanABareRead(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures time")
+	}
+	const limit = 1.5
+	for name, body := range streams(benchPieces) {
+		full := bestOf(9, func() {
+			for _, err := range codec(name, name, &providertest.Player{Body: body}).Stream(context.Background(), providertest.Request(name, "m")) {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+		floor := bestOf(9, func() { bare(body) })
+		t.Logf("%s: %d ns an event, bare %d, ratio %.2f", name, full.Nanoseconds()/benchPieces, floor.Nanoseconds()/benchPieces, float64(full)/float64(floor))
+		if float64(full) > limit*float64(floor) {
+			t.Errorf("%s: %s, bare %s", name, full, floor)
+		}
 	}
 }
 
