@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -211,5 +212,22 @@ func TestAPastedTextIsOneQuestion(t *testing.T) {
 	p.typeLine("/quit")
 	if c := <-code; c != 0 || len(r.f.asks) != 1 || r.f.asks[0].Text != "one\ntwo\n\nfour" {
 		t.Fatalf("exit code %d, %+v\n%s", c, r.f.asks, p.text())
+	}
+}
+
+func TestChildrenDoNotInheritAnIgnoredBrokenPipe(t *testing.T) {
+	r := newRig(t)
+	out := filepath.Join(t.TempDir(), "status")
+	script := filepath.Join(t.TempDir(), "edit")
+	must(t, os.WriteFile(script, []byte("#!/bin/sh\ngrep SigIgn /proc/self/status > "+out+"\n"), 0o700))
+	r.env["EDITOR"] = script
+	r.expect(r.run("", "memory", "edit"), 0, "", "")
+	status, err := os.ReadFile(out)
+	must(t, err)
+	var ignored uint64
+	_, err = fmt.Sscanf(string(status), "SigIgn: %x", &ignored)
+	must(t, err)
+	if ignored&(1<<(unix.SIGPIPE-1)) != 0 {
+		t.Fatalf("a child ignores SIGPIPE: %s", status)
 	}
 }

@@ -83,7 +83,11 @@ func Run(ctx context.Context, args []string, env Env) int {
 		env.Environ = os.Environ()
 	}
 	// A reader that goes away is an error of a write, not the end of the process.
-	signal.Ignore(syscall.SIGPIPE)
+	// The signal is taken and not ignored: children would inherit that, and their
+	// pipes would never end.
+	pipe := make(chan os.Signal, 1)
+	signal.Notify(pipe, syscall.SIGPIPE)
+	defer signal.Stop(pipe)
 	a := &app{Env: env, ctx: ctx}
 	defer a.close()
 	root := a.root()
