@@ -231,3 +231,14 @@ func (b *Backend) Release() {
 	defer b.handle.RUnlock()
 	releasePages(b.db)
 }
+
+// Resident is how many bytes of vectors are in memory.
+func (b *Backend) Resident() int {
+	b.vec.mu.RLock()
+	defer b.vec.mu.RUnlock()
+	n := 0
+	for _, r := range b.vec.sets {
+		n += r.mat.Bytes()
+	}
+	return n
+}
