@@ -3,10 +3,6 @@ package popup
 import (
 	"fmt"
 	"image/color"
-	"net/url"
-	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"fyne.io/fyne/v2"
@@ -15,9 +11,7 @@ import (
 	"fyne.io/fyne/v2/theme"
 
 	"perch/chat"
-	"perch/control"
 	"perch/popup/chatview"
-	"perch/popup/flow"
 	"perch/popup/look"
 	"perch/popup/transcript"
 )
@@ -118,74 +112,6 @@ func (u *ui) viewActions() chatview.Actions {
 		Menu:           u.rowMenu,
 		Touched:        func() { u.focus() },
 	}
-}
-
-// columnLayout stacks the parts: the body takes what the others leave.
-type columnLayout struct{ u *ui }
-
-func (l *columnLayout) MinSize([]fyne.CanvasObject) fyne.Size {
-	return fyne.NewSize(leastWidth, l.u.below())
-}
-
-// entryGap is the space around the entry.
-const entryGap = 3 * look.Unit
-
-func (l *columnLayout) Layout(_ []fyne.CanvasObject, s fyne.Size) {
-	u := l.u
-	y := s.Height
-	place := func(o fyne.CanvasObject, inset, space float32) {
-		if !o.Visible() {
-			return
-		}
-		h := o.MinSize().Height
-		if h <= 0 {
-			return
-		}
-		y -= h
-		o.Move(fyne.NewPos(inset, y))
-		o.Resize(fyne.NewSize(s.Width-2*inset, h))
-		y -= space
-	}
-	place(u.status.object, entryGap, look.Unit)
-	place(u.card, entryGap, look.Unit)
-	place(u.completions.object, entryGap, look.Unit)
-	place(u.chips, entryGap, look.Unit)
-	place(u.queue, entryGap, look.Unit)
-	place(u.approval.object, entryGap, look.Unit)
-	y -= entryGap - look.Unit
-	u.body.Move(fyne.NewPos(1, 1))
-	u.body.Resize(fyne.NewSize(s.Width-2, max(0, y-1)))
-	e := u.end.MinSize()
-	u.end.Move(fyne.NewPos((s.Width-e.Width)/2, y-e.Height-2*look.Unit))
-	u.end.Resize(e)
-}
-
-// below is the height of everything under the body.
-func (u *ui) below() float32 {
-	h := entryGap - look.Unit
-	for _, o := range []fyne.CanvasObject{u.status.object, u.card, u.completions.object, u.chips, u.queue, u.approval.object} {
-		if m := o.MinSize().Height; o.Visible() && m > 0 {
-			h += m + look.Unit
-		}
-	}
-	return h
-}
-
-// entryLayout puts the entry between its buttons, which stay at the last line.
-type entryLayout struct{ u *ui }
-
-func (l *entryLayout) MinSize([]fyne.CanvasObject) fyne.Size {
-	return fyne.NewSize(200, max(l.u.bare.MinSize().Height, l.u.attach.MinSize().Height+2))
-}
-
-func (l *entryLayout) Layout(_ []fyne.CanvasObject, s fyne.Size) {
-	a, b := l.u.attach.MinSize(), l.u.sendBtn.MinSize()
-	l.u.attach.Resize(a)
-	l.u.attach.Move(fyne.NewPos(1, s.Height-a.Height-2))
-	l.u.sendBtn.Resize(b)
-	l.u.sendBtn.Move(fyne.NewPos(s.Width-b.Width-1, s.Height-b.Height-2))
-	l.u.bare.Move(fyne.NewPos(a.Width, 0))
-	l.u.bare.Resize(fyne.NewSize(s.Width-a.Width-b.Width, s.Height))
 }
 
 // wanted is the size that the window should have for what it shows.
@@ -352,73 +278,6 @@ func (u *ui) refreshEnd() {
 	}
 }
 
-// refreshQueue shows what waits for the run at work.
-func (u *ui) refreshQueue() {
-	pending := u.p.tr.Pending()
-	if len(pending) == 0 {
-		if len(u.queue.Objects) > 0 {
-			u.queue.Objects = nil
-			u.column.Refresh()
-		}
-		return
-	}
-	text := strings.Join(strings.Fields(strings.Join(pending, " · ")), " ")
-	label := newCaption(u.p.t("popup.queued", flow.Ellipsis(text, 380, look.SmallSize(), fyne.TextStyle{})), look.Muted)
-	u.queue.Objects = []fyne.CanvasObject{container.NewBorder(nil, nil, nil, newFlat("undo", u.p.t("popup.take_back"), u.p.unqueue), label)}
-	u.queue.Refresh()
-	u.column.Refresh()
-}
-
-// refreshChips shows what is attached.
-func (u *ui) refreshChips() {
-	u.chips.Objects = nil
-	if len(u.p.chips) > 0 {
-		row := container.New(&wrapLayout{})
-		for i := range u.p.chips {
-			c := &u.p.chips[i]
-			b := newButton(c.icon, c.label+"  ×", false, func() { u.p.dropChip(i) })
-			b.hint, b.tip = u.hint, func() string { return u.p.t("popup.tip.drop", c.label) }
-			row.Add(b)
-		}
-		u.chips.Objects = []fyne.CanvasObject{row}
-	}
-	u.chips.Refresh()
-	u.refreshSend()
-	u.column.Refresh()
-}
-
-// wrapLayout sets objects in lines.
-type wrapLayout struct{ width float32 }
-
-func (l *wrapLayout) each(objects []fyne.CanvasObject, width float32, f func(o fyne.CanvasObject, p fyne.Position)) float32 {
-	x, y, h := float32(0), float32(0), float32(0)
-	for _, o := range objects {
-		m := o.MinSize()
-		if x > 0 && x+m.Width > width {
-			x, y, h = 0, y+h+look.Unit, 0
-		}
-		f(o, fyne.NewPos(x, y))
-		x, h = x+m.Width+look.Unit, max(h, m.Height)
-	}
-	return y + h
-}
-
-func (l *wrapLayout) Layout(objects []fyne.CanvasObject, s fyne.Size) {
-	l.width = s.Width
-	l.each(objects, s.Width, func(o fyne.CanvasObject, p fyne.Position) {
-		o.Resize(o.MinSize())
-		o.Move(p)
-	})
-}
-
-func (l *wrapLayout) MinSize(objects []fyne.CanvasObject) fyne.Size {
-	w := l.width
-	if w == 0 {
-		w = defaultWidth
-	}
-	return fyne.NewSize(0, l.each(objects, w, func(fyne.CanvasObject, fyne.Position) {}))
-}
-
 // notice shows a line in the status bar for a few seconds; an error stays until
 // the next one.
 func (u *ui) notice(text string, isError bool) { u.status.say(text, isError) }
@@ -457,64 +316,6 @@ func (u *ui) restyle() {
 	u.p.view.Restyle()
 	u.refreshChips()
 	u.column.Refresh()
-}
-
-// openLink follows a link that the user clicked. The address was shown while
-// the pointer was over it.
-func (p *Popup) openLink(link string) {
-	target, err := url.Parse(link)
-	ok := err == nil && openable[target.Scheme]
-	if strings.HasPrefix(link, "/") && harmless(link) { // a source: a file of the user
-		target, ok = &url.URL{Scheme: "file", Path: link}, true
-	}
-	if !ok {
-		p.copyText(link)
-		p.ui.notice(p.t("popup.link.copied", link), false)
-		return
-	}
-	if p.opt.OpenURL != nil {
-		err = p.opt.OpenURL(target.String())
-	} else {
-		err = p.app.OpenURL(target)
-	}
-	if err != nil {
-		p.fail(chat.NewError(chat.ClassInternal, "err.open_link", "%s could not be opened: %v. Copy the address instead.", link, err))
-		return
-	}
-	p.ui.notice(p.t("popup.link.opened", link), false)
-}
-
-// openable are the schemes that a click opens; a model may write any other, and
-// those start programs.
-var openable = map[string]bool{"http": true, "https": true, "mailto": true}
-
-// harmless reports whether opening a path shows something and starts nothing.
-func harmless(path string) bool {
-	info, err := os.Stat(path)
-	if err != nil {
-		return false
-	}
-	const anyExec = 0o111
-	return info.IsDir() || info.Mode().IsRegular() && info.Mode()&anyExec == 0 && filepath.Ext(path) != ".desktop"
-}
-
-// paste inserts the clipboard's text, or attaches its picture.
-func (p *Popup) paste(insert func(string)) {
-	do(p, p.svc.Desktop.ReadClipboard, func(c control.Clip, err error) {
-		switch {
-		case err != nil:
-			insert(p.app.Clipboard().Content())
-		case c.Text != "":
-			insert(strings.ReplaceAll(c.Text, "\r\n", "\n"))
-		case len(c.PNG) > 0:
-			ic, err := imageChip(c.PNG, p.t("popup.chip.clipboard"), "image", "clipboard.read")
-			if err != nil {
-				p.fail(err)
-				return
-			}
-			p.attachChip(ic)
-		}
-	})
 }
 
 // all is a change of every row.
