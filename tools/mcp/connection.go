@@ -13,6 +13,8 @@ import (
 type connection struct {
 	session *sdk.ClientSession
 	proc    *process // nil over HTTP
+	// end closes all that flows over HTTP; nil over standard input and output.
+	end context.CancelFunc
 }
 
 // died is closed when the process has ended; nil over HTTP.
@@ -43,8 +45,10 @@ func (c *connection) close() {
 			case <-done:
 			case <-t.C:
 			}
-			return
 		}
+	}
+	if c.end != nil {
+		c.end()
 	}
 	if c.proc != nil {
 		c.proc.stop()
@@ -69,7 +73,9 @@ func (s *server) connect() (c *connection, err error) {
 		if err != nil {
 			return c, err
 		}
-		transport = &sdk.StreamableClientTransport{Endpoint: s.cfg.URL, HTTPClient: s.httpClient(), OAuthHandler: h}
+		var life context.Context
+		life, c.end = context.WithCancel(context.Background())
+		transport = &sdk.StreamableClientTransport{Endpoint: s.cfg.URL, HTTPClient: s.httpClient(life), OAuthHandler: h}
 	} else {
 		if c.proc, err = startProcess(s.cfg, s.m.environ()); err != nil {
 			return c, err

@@ -14,6 +14,7 @@
 package mcp
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -259,6 +260,6 @@ func (s *server) timeout() time.Duration {
 
 // httpClient carries the connector's headers to its own host and bounds what
 // comes back.
-func (s *server) httpClient() *http.Client {
-	return &http.Client{Transport: newTransport(s.cfg)}
+func (s *server) httpClient(life context.Context) *http.Client {
+	return &http.Client{Transport: newTransport(life, s.cfg)}
 }

@@ -197,7 +197,7 @@ func (m *Manager) SignIn(ctx context.Context, name string, open func(url string)
 	if err != nil {
 		return err
 	}
-	t := &sdk.StreamableClientTransport{Endpoint: s.cfg.URL, HTTPClient: s.httpClient(), OAuthHandler: h, DisableStandaloneSSE: true, MaxRetries: -1}
+	t := &sdk.StreamableClientTransport{Endpoint: s.cfg.URL, HTTPClient: s.httpClient(ctx), OAuthHandler: h, DisableStandaloneSSE: true, MaxRetries: -1}
 	session, err := s.client().Connect(ctx, t, nil)
 	if err != nil {
 		if ctx.Err() != nil {
