@@ -61,8 +61,25 @@ var known sync.Map // string → true
 // keyShapes are the public shapes of vendors' keys and of bearer headers: they
 // are blanked even when this process never used them.
 var keyShapes = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)\b(?:sk|pk|rk|gsk|xai|fw|hf|r8|pplx|nvapi|csk|AIza|ya29|ghp|gho|tgp)[-_.][A-Za-z0-9_\-.*]{8,}|\bAIza[A-Za-z0-9_\-]{20,}|\bBearer +[A-Za-z0-9_\-.~+/=]{8,}|\beyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]*`)
+	return regexp.MustCompile(`\b(?:sk|gsk|xai|hf|r8|pplx|nvapi|csk|ghp|gho)[-_][A-Za-z0-9_\-*]{8,}|\bAIza[A-Za-z0-9_\-]{20,}|\bya29\.[A-Za-z0-9_\-]{20,}|\b[Bb]earer +[A-Za-z0-9_\-.~+/=]{8,}|\beyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]*`)
 })
+
+// minShape is the shortest key that is known by its prefix alone, in bytes; what
+// is shorter, or has no digit, may be a file's name.
+const minShape = 16
+
+// shaped blanks what a key's shape matched, unless it may be an ordinary word.
+func shaped(s string) string {
+	for _, sure := range []string{"sk-", "AIza", "ya29", "eyJ", "Bearer", "bearer"} {
+		if strings.HasPrefix(s, sure) {
+			return Redacted
+		}
+	}
+	if len(s) < minShape || !strings.ContainsAny(s, "0123456789") {
+		return s
+	}
+	return Redacted
+}
 
 // Redact blanks every secret that this process has used, and what has the shape
 // of one.
@@ -74,5 +91,5 @@ func Redact(text string) string {
 		text = strings.ReplaceAll(text, k.(string), Redacted)
 		return true
 	})
-	return keyShapes().ReplaceAllString(text, Redacted)
+	return keyShapes().ReplaceAllStringFunc(text, shaped)
 }

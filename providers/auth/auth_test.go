@@ -144,6 +144,10 @@ func TestMain(m *testing.M) {
 		child(at)
 		return
 	}
+	if at := os.Getenv("AUTH_TEST_REFRESHER"); at != "" {
+		refresher(at)
+		return
+	}
 	os.Exit(m.Run())
 }
 

@@ -107,6 +107,12 @@ func WithKey(ctx context.Context, provider, key string) context.Context {
 // what is stored, or the environment's. A sign-in about to expire is refreshed
 // first. Without any it returns an empty token.
 func (s *Store) Credential(ctx context.Context, provider string) (providers.Credential, error) {
+	c, err := s.credential(ctx, provider)
+	c.Token.Reveal() // from now on it is blanked wherever it is printed
+	return c, err
+}
+
+func (s *Store) credential(ctx context.Context, provider string) (providers.Credential, error) {
 	if m, ok := ctx.Value(keyForRun{}).(map[string]providers.Secret); ok && m[provider] != "" {
 		return providers.Credential{Token: m[provider]}, nil
 	}
