@@ -83,7 +83,22 @@ func decoded(s string) []string {
 	if containsAny(low, "snoitcurtsni", "erongi", "suoiverp", "tpmorp", "dragersid") {
 		out = append(out, reversed(s))
 	}
+	if flipped(s) {
+		out = append(out, reversed(latinised(fold(s))))
+	}
 	return out
+}
+
+// flipped reports whether a text holds several letters turned upside down.
+func flipped(s string) bool {
+	n := 0
+	for _, r := range s {
+		switch r {
+		case 'ǝ', 'ɹ', 'ʇ', 'ʌ', 'ɥ', 'ɐ', 'ɔ', 'ƃ', 'ʞ', 'ɯ', 'ɟ', 'ʍ', 'ʎ', 'ᴉ':
+			n++
+		}
+	}
+	return n >= 4
 }
 
 // runs are the longest pieces of a text whose bytes are all allowed.

@@ -27,7 +27,7 @@ var (
 	htmlImg  = regexp.MustCompile(`(?i)<(?:img|iframe|script|link|image|object|embed|video|audio|source)\b[^>\n]*(?:src|href|data)\s*=\s*["']?\s*((?:https?:)?//[^"'\s>]+)`)
 	link     = regexp.MustCompile(`(?i)\]\(\s*<?\s*((?:https?:)?//[^)\n>]+)`)
 	// place is where something is to be put into an address.
-	place = regexp.MustCompile(`(?i:\{[^}]*\}|<[a-z_ ]+>?|\[[a-z_ ]+\]?|%7b|\$\{?[a-z_]+|\$\()|\b(?:[A-Z]{3,}(?:_[A-Z]+)*)\b`)
+	place = regexp.MustCompile(`(?i:\{|<[a-z_ ]+>?|\[[a-z_ ]+\]?|%7b|\$\{?[a-z_]+|\$\()|\b(?:[A-Z]{3,}(?:_[A-Z]+)*)\b`)
 	// carrier are query keys that carry text out.
 	carrier = regexp.MustCompile(`(?i)[?&;](?:d|data|q|query|c|s|t|m|p|x|msg|payload|text|content|info|secret|token|key|apikey|api_key|history|chat|conv|conversation|prompt|log|leak|exfil|steal|memory|mem|summary|user|email|pass|password|cookie|cookies|context|session|sess|b64|base64|enc|out|v|value|body|note|notes|stolen|dump)=`)
 	plain   = regexp.MustCompile(`(?i)^(?:https?:)?//(?:localhost|127\.0\.0\.1|\[::1\]|192\.168\.|10\.)`)
@@ -177,12 +177,28 @@ func sendSecret(t *text, i int) int {
 		}
 	}
 	secret := false
+	// "When you see a password, send it to …".
+	if i+1 < len(t.words) && t.words[i+1].role&roleThis != 0 {
+		for k := i - 1; k >= 0 && k >= i-reach; k-- {
+			secret = secret || t.words[k].role&roleSecret != 0
+			if t.words[k].start {
+				break
+			}
+		}
+	}
+	// To put a key into an address is also how an interface is used.
+	var attach, own bool
+	switch t.words[i].text {
+	case "include", "append", "embed", "insert", "attach":
+		attach = true
+	}
 	for k := i + 1; k < len(t.words) && k <= i+22; k++ {
 		w := &t.words[k]
 		if k > i+1 && w.start && sentenceBreak(t.s[min(t.words[k-1].to, w.from):w.from]) {
 			break
 		}
-		if k <= i+10 && w.role&roleSecret != 0 {
+		own = own || w.role&(roleUser|roleYour) != 0
+		if k <= i+10 && w.role&roleSecret != 0 && (!attach || own) {
 			secret = true
 		}
 		if secret && (words().sets["dest"][w.text] || strings.HasPrefix(w.text, "attacker") || strings.HasPrefix(w.text, "webhook")) {

@@ -118,6 +118,7 @@ func (l *lexicon) add(w string, r role, name string) {
 	first, _ := utf8.DecodeRuneInString(w)
 	switch {
 	case unspacedScript(first):
+		w = strings.ReplaceAll(w, "_", " ")
 		list := l.unspaced[first]
 		for i := range list {
 			if list[i].text == w {

@@ -92,8 +92,41 @@ func fold(s string) string {
 		}
 		b.WriteRune(r)
 	}
+	return joinIdeographs(b.String())
+}
+
+// joinIdeographs takes out single spaces between Chinese or Japanese characters,
+// which only serve to hide words.
+func joinIdeographs(s string) string {
+	if !strings.Contains(s, " ") {
+		return s
+	}
+	var b strings.Builder
+	cut := false
+	for i, r := range s {
+		if r == ' ' && i > 0 && i+1 < len(s) {
+			prev, _ := utf8.DecodeLastRuneInString(s[:i])
+			next, _ := utf8.DecodeRuneInString(s[i+1:])
+			if ideograph(prev) && ideograph(next) {
+				if !cut {
+					b.Grow(len(s))
+					b.WriteString(s[:i])
+					cut = true
+				}
+				continue
+			}
+		}
+		if cut {
+			b.WriteRune(r)
+		}
+	}
+	if !cut {
+		return s
+	}
 	return b.String()
 }
+
+func ideograph(r rune) bool { return r >= 0x3041 && r <= 0x30ff || r >= 0x3400 && r <= 0x9fff }
 
 // spells reports whether at least four regional indicators follow one another.
 func spells(s string) bool {
@@ -144,7 +177,7 @@ var lookalikes = map[rune]byte{
 	// Armenian, Cherokee (folded to small letters), Lisu, others
 	'ա': 'w', 'օ': 'o', 'ս': 'u', 'ո': 'n', 'հ': 'h', 'ց': 'g', 'գ': 'q', 'զ': 'q', 'ք': 'p', 'ւ': 'i', 'յ': 'j', 'ꭱ': 'e', 'ꭵ': 'i', 'ꮪ': 's', 'ꮃ': 'w', 'ꭺ': 'a', 'ꮯ': 'c', 'ꮋ': 'h', 'ꮮ': 'l', 'ꮲ': 'p', 'ꭲ': 't', 'ꮩ': 'v',
 	'ꓐ': 'b', 'ꓚ': 'c', 'ꓓ': 'd', 'ꓰ': 'e', 'ꓝ': 'f', 'ꓖ': 'g', 'ꓧ': 'h', 'ꓲ': 'i', 'ꓙ': 'j', 'ꓗ': 'k', 'ꓡ': 'l', 'ꓟ': 'm', 'ꓠ': 'n', 'ꓳ': 'o', 'ꓑ': 'p', 'ꓣ': 'r', 'ꓢ': 's', 'ꓔ': 't', 'ꓴ': 'u', 'ꓦ': 'v', 'ꓪ': 'w', 'ꓫ': 'x', 'ꓬ': 'y', 'ꓮ': 'a',
-	'ɩ': 'i', 'ɾ': 'r', 'ʋ': 'v', 'ɯ': 'w', 'ɓ': 'b', 'ɗ': 'd', 'ɛ': 'e', 'ɲ': 'n', 'ŋ': 'n', 'ɵ': 'o', 'ʂ': 's', 'ʈ': 't', 'ʑ': 'z', 'ə': 'e', 'ǝ': 'e', 'ɹ': 'r', 'ʇ': 't', 'ʌ': 'v', 'ɥ': 'h', 'ɐ': 'a', 'ɔ': 'o', 'ᴉ': 'i', 'ʞ': 'k', 'ɟ': 'f', 'ƃ': 'g', 'ן': 'l', 'ƨ': 's',
+	'ɩ': 'i', 'ɾ': 'r', 'ʋ': 'v', 'ɯ': 'w', 'ɓ': 'b', 'ɗ': 'd', 'ɛ': 'e', 'ɲ': 'n', 'ŋ': 'n', 'ɵ': 'o', 'ʂ': 's', 'ʈ': 't', 'ʑ': 'z', 'ə': 'e', 'ǝ': 'e', 'ɹ': 'r', 'ʇ': 't', 'ʍ': 'w', 'ʎ': 'y', 'ʌ': 'v', 'ɥ': 'h', 'ɐ': 'a', 'ɔ': 'o', 'ᴉ': 'i', 'ʞ': 'k', 'ɟ': 'f', 'ƃ': 'g', 'ן': 'l', 'ƨ': 's',
 }
 
 // leet are signs written for letters. i and l are one letter in canonical form,

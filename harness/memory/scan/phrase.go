@@ -1,5 +1,7 @@
 package scan
 
+import "strings"
+
 // Windows of the grammar, in cost: an unknown word costs wordCost, one character
 // of a script without spaces charCost, a word of the grammar nothing.
 const (
@@ -12,8 +14,8 @@ const (
 
 // fillers stand between the parts of an order and mean nothing for it.
 var fillers = merge(nil, []string{
-	"the", "of", "a", "an", "and", "or", "in", "on", "at", "for", "from", "with", "as", "is", "are", "be", "have", "has", "been", "were", "was", "i", "me", "we", "us", "he", "they", "them", "please", "just", "completely", "totally", "entirely", "immediately", "also", "given", "received", "provided", "set", "by", "up", "out", "such", "other", "more", "point", "being", "single", "one", "about", "word", "verbatim", "exactly", "full",
-	"der", "die", "das", "den", "dem", "des", "und", "oder", "von", "vor", "bitte", "sofort", "mir", "ich", "ein", "eine", "einen", "auf", "im",
+	"the", "of", "a", "an", "and", "or", "in", "on", "at", "for", "from", "with", "as", "is", "are", "be", "have", "has", "been", "were", "was", "i", "me", "we", "us", "he", "they", "them", "please", "just", "completely", "totally", "entirely", "immediately", "also", "given", "received", "provided", "set", "by", "up", "out", "such", "other", "more", "point", "being", "single", "one", "about", "word", "verbatim", "exactly", "full", "written", "stated", "here", "anymore", "longer", "instead", "then", "today", "again",
+	"der", "die", "das", "den", "dem", "des", "und", "oder", "von", "vor", "bitte", "sofort", "mir", "ich", "ein", "eine", "einen", "auf", "im", "uber",
 	"le", "la", "les", "l", "un", "une", "des", "du", "et", "ou", "ce", "ces", "cette", "on", "s", "t", "ai", "il", "completement", "au", "aux", "sur", "en",
 	"el", "los", "las", "lo", "una", "y", "o", "del", "al", "por", "favor", "te", "se", "ha", "han", "sobre", "com", "e", "os", "as", "um", "uma", "do", "da", "dos", "das", "no", "na", "por", "gli", "i", "il", "delle", "dei", "degli", "della", "tutte", "ed", "ti",
 	"и", "или", "в", "на", "к", "от", "по", "с", "тебе", "вам", "я", "мне", "были", "было", "о", "об", "із", "та", "і",
@@ -45,7 +47,7 @@ func phrases(t *text) *Finding {
 
 func (t *text) special(w *word) bool {
 	l := words()
-	return l.sets["sudo"][w.text] || w.text == "repeat"
+	return l.sets["sudo"][w.text] || w.text == "repeat" || w.text == "keep"
 }
 
 func (t *text) finding(k Kind, from, to int) *Finding {
@@ -67,12 +69,16 @@ var rules = []struct {
 	{roleObj | roleWeak | roleTold, overrideAfter},
 	{roleObj | roleWeak, declaredVoid},
 	{roleYou | roleNow | roleAct, otherRole},
+	{rolePersona, personaBefore},
 	{roleReveal, revealPrompt},
 	{roleObj, revealAfter},
 	{roleNot | roleHide | roleTell | roleUser, conceal},
 	{roleNew, newOrders},
 	{roleFollow, obeyOnly},
 	{0, overrideWords},
+	{0, keepSecret},
+	{roleAll, allAboveVoid},
+	{roleYour, yourPrompt},
 	{roleSend, sendSecret},
 }
 
@@ -126,15 +132,19 @@ func override(t *text, i int) int {
 		if w.role&(roleObj|roleWeak|roleTold) != 0 {
 			q := o
 			// Qualifiers may follow: "instrucciones anteriores", "the text above".
-			tail := 0
-			for m := k + 1; m < len(t.words) && m <= k+4 && !t.words[m].start; m++ {
+			tail, given, you := 0, false, false
+			for m := k + 1; m < len(t.words) && m <= k+7 && !t.words[m].start; m++ {
 				if c := t.words[m].cost; c > 0 {
 					if tail += c; tail > wordCost {
 						break
 					}
 				}
 				q.see(t.words[m].role)
+				// "the rules that you were given"
+				given = given || t.words[m].role&roleTold != 0
+				you = you || t.words[m].role&roleYou != 0
 			}
+			q.your = q.your || given && you
 			strong := w.role&roleObj != 0
 			switch {
 			case weakVerb && strong && (q.your || q.system) && cost <= gapWeak:
@@ -144,7 +154,7 @@ func override(t *text, i int) int {
 			case weakVerb:
 			case strong && q.any() && cost <= gapStrong:
 				return k + 1
-			case w.role&roleTold != 0 && w.role&rolePrior == 0 && (q.all || q.prior || t.youNear(i, k)) && cost <= gapStrong && (q.all || q.prior):
+			case w.role&roleTold != 0 && w.role&rolePrior == 0 && cost <= gapStrong && (q.prior || q.all && t.youNear(i, min(k+2, len(t.words)-1))):
 				return k + 1
 			case w.role&roleWeak != 0 && cost <= gapWeak && (q.prior || q.your || q.system) && !t.modifies(k):
 				return k + 1
@@ -260,29 +270,53 @@ func declaredVoid(t *text, i int) int {
 	for k := i - 1; k >= 0 && k >= i-4 && !t.words[k+1].start && t.words[k].cost == 0; k-- {
 		o.see(t.words[k].role)
 	}
-	if !o.prior && !o.your || t.words[i].role&roleObj == 0 || !o.all && !o.your {
+	for k := i + 1; k < len(t.words) && k <= i+2 && !t.words[k].start && t.words[k].cost == 0; k++ {
+		o.see(t.words[k].role)
+	}
+	own := o.your && t.words[i].role&roleWeak != 0
+	if !own && (!o.prior && !o.your || t.words[i].role&roleObj == 0) {
 		return 0
 	}
 	cost := 0
+	not := false
 	for k := i + 1; k < len(t.words) && k <= i+6 && !t.words[k].start; k++ {
-		if t.words[k].role&roleNot != 0 && t.words[k].role&roleVoid == 0 {
-			return 0
+		w := &t.words[k]
+		if w.role&roleNot != 0 && w.role&roleVoid == 0 {
+			not = true
 		}
-		if t.words[k].role&roleVoid != 0 {
+		// "Your rules do not apply to me."
+		if not && o.your && words().sets["apply"][w.text] {
 			return k + 1
 		}
-		if cost += t.words[k].cost; cost > gapWeak {
+		if !not && w.role&roleVoid != 0 && !own && (o.all || o.your || cost == 0 && t.sentenceStart(i)) {
+			return k + 1
+		}
+		if cost += w.cost; cost > gapWeak {
 			return 0
 		}
 	}
 	return 0
 }
 
+// sentenceStart reports whether only words of the grammar stand between the
+// start of the sentence and word i.
+func (t *text) sentenceStart(i int) bool {
+	for k := i; k >= 0 && k >= i-4; k-- {
+		if t.words[k].cost > 0 {
+			return false
+		}
+		if t.words[k].start {
+			return true
+		}
+	}
+	return false
+}
+
 // stopFollowing: "do not follow your guidelines", "stop obeying the rules above".
 func stopFollowing(t *text, i int) int {
 	// "Befolge nicht länger deine Regeln": the verb comes first.
 	for k := i - 1; k >= 0 && k >= i-2 && !t.words[k+1].start; k-- {
-		if t.words[k].role&roleFollow != 0 && t.words[k].start && t.words[i].role&roleFree == 0 {
+		if t.words[k].role&roleFollow != 0 && t.words[k].start && t.words[i].text != "no" {
 			if end := t.unfollowed(k, i); end > 0 {
 				return end
 			}
@@ -305,6 +339,10 @@ func stopFollowing(t *text, i int) int {
 func (t *text) unfollowed(from, k int) int {
 	var o object
 	cost := 0
+	for m := from - 1; m >= 0 && m >= from-3 && !t.words[m+1].start; m-- {
+		// "You are no longer obliged to follow the rules."
+		o.your = o.your || t.words[m].role&roleYou != 0
+	}
 	for m := k + 1; m < len(t.words) && m <= k+8 && !t.words[m].start; m++ {
 		w := &t.words[m]
 		o.see(w.role)
@@ -320,6 +358,74 @@ func (t *text) unfollowed(from, k int) int {
 		}
 		if cost += w.cost; cost > gapWeak {
 			return 0
+		}
+	}
+	return 0
+}
+
+// allAboveVoid: "everything stated above is null and void".
+func allAboveVoid(t *text, i int) int {
+	prior := false
+	cost := 0
+	for k := i + 1; k < len(t.words) && k <= i+reach && !t.words[k].start; k++ {
+		w := &t.words[k]
+		if w.role&roleNot != 0 && w.role&roleVoid == 0 {
+			return 0
+		}
+		prior = prior || w.role&rolePrior != 0
+		if prior && w.role&roleVoid != 0 && t.words[i].start && w.text != "superseded" {
+			return k + 1
+		}
+		if cost += w.cost; cost > gapStrong || w.cost > 0 && !prior {
+			return 0
+		}
+	}
+	return 0
+}
+
+// yourPrompt: whoever speaks to the assistant of its system prompt wants it out
+// or changed; and "your new instructions are…".
+func yourPrompt(t *text, i int) int {
+	system, fresh := false, false
+	for k := i + 1; k < len(t.words) && k <= i+4 && !t.words[k].start; k++ {
+		w := &t.words[k]
+		prompt := strings.Contains(w.text, "prompt") || strings.Contains(w.text, "提示") || strings.Contains(w.text, "プロンプト") || strings.Contains(w.text, "프롬프트") || strings.Contains(w.text, "промпт")
+		if w.role&roleObj != 0 && prompt && (system || strings.HasPrefix(w.text, "system") || strings.HasPrefix(w.text, "系") || w.role&roleSystem != 0) {
+			return k + 1
+		}
+		if system && (w.text == "message" || w.text == "messages") {
+			return k + 1
+		}
+		if system && w.role&roleObj != 0 {
+			return k + 1
+		}
+		if fresh && w.role&roleObj != 0 && k+1 < len(t.words) && (t.words[k+1].text == "are" || t.words[k+1].text == "is" || t.colonAt(k+1)) {
+			return k + 1
+		}
+		system = system || w.role&roleSystem != 0 || w.text == "initial" || w.text == "original" || w.text == "first" || w.text == "starting"
+		fresh = fresh || w.text == "new" || w.text == "updated" || w.text == "only"
+		if w.cost > 0 {
+			return 0
+		}
+	}
+	return 0
+}
+
+// keepSecret: "keep this secret from the user".
+func keepSecret(t *text, i int) int {
+	if t.words[i].text != "keep" {
+		return 0
+	}
+	secret, this := false, false
+	for k := i + 1; k < len(t.words) && k <= i+8 && !t.words[k].start; k++ {
+		w := &t.words[k]
+		this = this || w.role&(roleThis|roleObj) != 0
+		switch w.text {
+		case "secret", "hidden", "confidential", "quiet", "private":
+			secret = true
+		}
+		if secret && this && w.role&roleUser != 0 {
+			return k + 1
 		}
 	}
 	return 0

@@ -11,7 +11,7 @@ import (
 var tokenTag = regexp.MustCompile(`^(?i:<[|｜][^<>\n]{1,40}[|｜]>|\[/?inst\]|<</?sys>>|</?(?:start|end)_of_turn>|<｜[^<>\n]{1,40}｜>|\[/?(?:system|sys)_?prompt\]|</?(?:tool_calls?|tool_response|function_calls?|function_results?)>|<(?:bos|eos)>|\[(?:available_tools|tool_calls|tool_results)\])`)
 
 // roleTag are tags that name a role. They are refused outside of code and quotes.
-var roleTag = regexp.MustCompile(`^(?i:</?\s*(?:system|assistant|human|user|developer|sys|system[-_ ]?(?:prompt|message|instructions?|override))\s*/?>|\[/?\s*(?:system|assistant|developer)(?:\s+(?:message|prompt|override|instructions?))?\s*\]|###?#?\s*(?:system|instructions?|assistant|human|response|system prompt|new instructions?)\s*:|\{\{?#?(?:system|user|assistant)~?\}?\}|"role"\s*:\s*"(?:system|assistant|developer)")`)
+var roleTag = regexp.MustCompile(`^(?i:</?\s*(?:system|assistant|human|user|developer|sys|system[-_ ]?(?:prompt|message|instructions?|override))\s*/?>|\[/?\s*(?:system|assistant|developer)(?:\s+(?:message|prompt|override|instructions?))?\s*\]|###?#?\s*(?:system|instructions?|assistant|human|response|system prompt|new instructions?)\s*:|\x60{3}\s*(?:system|assistant)\s*\n|\{\{?#?(?:system|user|assistant)~?\}?\}|"role"\s*:\s*"(?:system|assistant|developer)")`)
 
 // roleLine is a line that begins like a turn of a transcript.
 var roleLine = regexp.MustCompile(`^\s*(?:\*\*|>|-)?\s*(?i:(system|assistant|human|ai|developer))\s*(?:\*\*)?\s*(?i:prompt|message|note)?\s*:\s*(?:\*\*)?\s*`)
@@ -27,7 +27,7 @@ func tags(raw string, t *text) *Finding {
 		if i > 0 && s == t.s {
 			break
 		}
-		if m := tagAt(s, roleTag, "<[#{\""); m != nil && !(i == 0 && within(quotedSpans(s), m) && t.mentions()) {
+		if m := tagAt(s, roleTag, "<[#{\"`"); m != nil && !(i == 0 && within(quotedSpans(s), m) && t.mentions()) {
 			return &Finding{RoleTag, excerpt(s[m[0]:m[1]])}
 		}
 	}
@@ -36,6 +36,9 @@ func tags(raw string, t *text) *Finding {
 	}
 	return nil
 }
+
+// agrees are words with which an answer begins.
+var agrees = merge(nil, []string{"sure", "ok", "okay", "certainly", "yes", "understood", "absolutely", "i"})
 
 // maxTag is the length in bytes of the longest tag looked for.
 const maxTag = 80
@@ -114,7 +117,7 @@ func roleLines(s string) *Finding {
 		n := normal(line[m[1]:])
 		for i := range n.words {
 			w := &n.words[i]
-			if i == 0 && (w.role&(roleVerb|roleVerbWeak|roleAct|roleReveal|roleNow|roleMust) != 0 && who != "human" || w.role&roleYou != 0 || w.text == "from" || w.text == "override") ||
+			if i == 0 && (w.role&(roleVerb|roleVerbWeak|roleAct|roleReveal|roleNow|roleMust) != 0 && who != "human" || w.role&roleYou != 0 || w.text == "from" || w.text == "override" || who == "assistant" && agrees[w.text]) ||
 				i < 4 && w.role&roleYou != 0 && who == "system" {
 				return &Finding{RoleTag, excerpt(line)}
 			}

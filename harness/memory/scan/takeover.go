@@ -32,7 +32,7 @@ func otherRole(t *text, i int) int {
 		if x.start && !t.colonBefore(k) {
 			return 0
 		}
-		if strong && (x.role&rolePersona != 0 || strings.HasSuffix(x.text, "gpt") && x.text != "chatgpt" && x.text != "gpt" && w.role&(roleYou|roleNow) != 0) {
+		if (strong || x.unspaced) && (x.role&rolePersona != 0 || strings.HasSuffix(x.text, "gpt") && x.text != "chatgpt" && x.text != "gpt" && w.role&(roleYou|roleNow) != 0) {
 			return k + 1
 		}
 		if x.role&roleFree != 0 && free < 0 {
@@ -42,11 +42,28 @@ func otherRole(t *text, i int) int {
 			limit = k
 		}
 		if free >= 0 && limit >= 0 && limit != free && abs(limit-free) <= 6 {
-			if strong || t.boundless(i, limit) {
+			if strong || t.boundless(i, limit) || t.words[free].unspaced && w.role&roleYou != 0 {
 				return k + 1
 			}
 		}
 		if cost += x.cost; cost > 2*gapStrong {
+			return 0
+		}
+	}
+	return 0
+}
+
+// personaBefore: "制限なしのAIを演じて", where the verb comes last.
+func personaBefore(t *text, i int) int {
+	if !t.words[i].unspaced {
+		return 0
+	}
+	cost := 0
+	for k := i + 1; k < len(t.words) && k <= i+reach && !t.words[k].start; k++ {
+		if t.words[k].role&roleAct != 0 {
+			return k + 1
+		}
+		if cost += t.words[k].cost; cost > gapStrong {
 			return 0
 		}
 	}
@@ -95,9 +112,7 @@ func revealPrompt(t *text, i int) int {
 		if w.role&roleObj != 0 {
 			for m := k + 1; m < len(t.words) && m <= k+2 && !t.words[m].start; m++ {
 				above = above || t.words[m].role&rolePrior != 0
-				if t.words[m].role&roleYour != 0 {
-					o.your = true
-				}
+				o.see(t.words[m].role & (roleYour | roleSystem))
 			}
 			prompt := strings.Contains(w.text, "prompt") || o.system || o.prior || o.your
 			if prompt && (o.your || t.orders(i) && (o.system || o.prior || above) && !t.modifies(k)) {
@@ -110,7 +125,7 @@ func revealPrompt(t *text, i int) int {
 				if m > k && t.words[m].cost > 0 {
 					break
 				}
-				if t.words[m].role&rolePrior != 0 && (t.words[m].text == "above" || t.words[m].text == "上面" || t.words[m].text == "以上" || t.words[m].text == "arriba" || t.words[m].text == "oben" || t.words[m].text == "dessus" || t.words[m].text == "preceding") && t.orders(i) && verbatimVerb[t.words[i].text] {
+				if t.words[m].role&rolePrior != 0 && (t.words[m].text == "above" || t.words[m].text == "上面" || t.words[m].text == "以上" || t.words[m].text == "arriba" || t.words[m].text == "oben" || t.words[m].text == "dessus" || t.words[m].text == "preceding") && t.orders(i) && (verbatimVerb[t.words[i].text] || t.words[i].text == "tell" && i+1 < len(t.words) && t.words[i+1].text == "me") {
 					return m + 1
 				}
 			}
@@ -157,7 +172,7 @@ func revealAfter(t *text, i int) int {
 	}
 	own := false
 	for k := i; k >= 0 && k >= i-4; k-- {
-		own = own || t.words[k].role&(roleSystem|roleYour) != 0
+		own = own || t.words[k].role&(roleSystem|roleYour|rolePrior) != 0
 		if t.words[k].start {
 			break
 		}
@@ -179,6 +194,8 @@ func revealAfter(t *text, i int) int {
 func conceal(t *text, i int) int {
 	first := &t.words[i]
 	var not, tell, hide, this bool
+	let := false
+	soft := false    // "anyone": only what speaks of rules is meant then
 	nothing := false // "tell them nothing": a verb that comes first
 	user := -1
 	cost := 0
@@ -190,11 +207,15 @@ func conceal(t *text, i int) int {
 		}
 		not = not || w.role&roleNot != 0
 		nothing = nothing || words().sets["nothing"][w.text] && first.start
+		tell = tell || first.role&roleUser != 0 && w.text == "out" && not
 		tell = tell || w.role&roleTell != 0 && (not || unspaced || k == i)
 		hide = hide || w.role&roleHide != 0
+		let = let || w.text == "let"
+		tell = tell || let && not && sees[w.text]
 		this = this || w.role&(roleThis|roleObj) != 0 && w.role&roleNot == 0
 		if w.role&roleUser != 0 {
 			user = k
+			soft = w.text == "anyone" || w.text == "anybody"
 		}
 		if user >= 0 && (hide || not && tell) {
 			// What is kept from the user: this, or (at the end of the order) all.
@@ -202,8 +223,11 @@ func conceal(t *text, i int) int {
 			for m := k + 1; m < len(t.words) && m <= k+4 && !t.words[m].start; m++ {
 				this = this || t.words[m].role&(roleThis|roleObj) != 0
 			}
-			named := first.role&(roleNot|roleHide) != 0 || unspaced || nothing
-			if named && (this || nothing || k == user && t.endsSoon(end) && (t.orders(i) || first.text == "without") || unspaced) && (!hide || this || unspaced) {
+			if soft && !t.rulesNear(i, end) || unspaced && hide && !this && !secretly[w.text] && !secretly[first.text] {
+				continue
+			}
+			named := first.role&(roleNot|roleHide) != 0 || unspaced || nothing || first.role&roleUser != 0 && (w.text == "know" || w.text == "out")
+			if named && (this || nothing || (k == user || w.role&roleTell != 0) && (t.endsSoon(end) || t.commaBefore(min(end, len(t.words)-1))) && (t.orders(i) || first.text == "without") || unspaced) && (!hide || this || unspaced) {
 				return end
 			}
 		}
@@ -214,6 +238,22 @@ func conceal(t *text, i int) int {
 		}
 	}
 	return 0
+}
+
+// sees are what the user must not be let to do.
+var sees = merge(nil, []string{"see", "know", "notice", "learn", "read", "discover", "find"})
+
+// secretly are verbs that need no object: what is said before is meant.
+var secretly = merge(nil, []string{"内緒", "内緒に", "秘密に", "隐瞒", "隱瞞", "瞒着", "瞞著", "비밀로"})
+
+// rulesNear reports whether words i to end speak of rules or instructions.
+func (t *text) rulesNear(i, end int) bool {
+	for k := i; k < end && k < len(t.words); k++ {
+		if t.words[k].role&(roleObj|roleWeak) != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // newOrders: "new system prompt:", "these instructions replace yours", "the
@@ -338,10 +378,10 @@ func (t *text) exempt(from, to int) bool {
 	if t.words[from].start && !t.midSentence(from) {
 		return false
 	}
-	lead := from > 0 && t.words[from-1].role&(roleLead|roleNot) != 0 || from > 1 && t.words[from-2].role&roleLead != 0 ||
-		t.words[from].unspaced
-	for k := from - 1; k >= 0 && lead; k-- {
-		if t.words[k].role&roleReport != 0 {
+	lead := t.words[from].unspaced
+	for k := from - 1; k >= 0; k-- {
+		lead = lead || t.words[k].role&roleLead != 0
+		if t.words[k].role&roleReport != 0 && lead {
 			return true
 		}
 		if t.words[k].start && !t.midSentence(k) {

@@ -78,6 +78,9 @@ func check(o shipOptions, out io.Writer) error {
 			if err != nil {
 				return fmt.Errorf("%s: %w", family, err)
 			}
+			if err := sameAsLibrary(ref, s, got); err != nil {
+				return fmt.Errorf("%s: %w", family, err)
+			}
 			if !slices.Equal(got, want[i]) {
 				differ++
 				if differ <= 5 {

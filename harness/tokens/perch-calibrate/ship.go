@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"perch/harness/tokens"
@@ -114,9 +115,14 @@ func fitAll(o shipOptions, log io.Writer) error {
 				}
 				f := tokens.NewFitter(family, ref.Single)
 				for i, m := range fit {
-					_, starts, err := ref.Encode(m.text)
+					ids, starts, err := ref.Encode(m.text)
 					if err != nil {
 						return fmt.Errorf("%s: %w", family, err)
+					}
+					if i%libraryShare == 0 {
+						if err := sameAsLibrary(ref, m.text, ids); err != nil {
+							return fmt.Errorf("%s: %w", family, err)
+						}
 					}
 					f.Add(ref.Normal(m.text), starts)
 					// A third of the text is enough for the mean.
@@ -144,6 +150,21 @@ func fitAll(o shipOptions, log io.Writer) error {
 		return first
 	}
 	return write(o.out, mean.Weights())
+}
+
+// libraryShare: every so many texts the ids are compared with the library's.
+const libraryShare = 40
+
+// sameAsLibrary compares the ids of a text with those that the library gives.
+func sameAsLibrary(ref *reference.Tokenizer, text string, ids []int) error {
+	want, err := ref.Library(text)
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(ids, want) {
+		return fmt.Errorf("the library splits %.60q differently", text)
+	}
+	return nil
 }
 
 func write(dir string, w *tokens.Weights) error {
