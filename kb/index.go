@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -211,11 +212,17 @@ func (b *Base) indexLoop() {
 	if !b.o.KeepPriority {
 		defer lowerPriority()()
 	}
-	an := segment.NewAnalyzer()
+	an, worked := segment.NewAnalyzer(), false
 	for {
 		j := b.jobs.take()
 		if j == nil {
-			an = segment.NewAnalyzer() // its cache is for one burst of work
+			if worked {
+				// What a burst of work needed goes back to the system: its cache and
+				// garbage now, the pages of the file when they are idle.
+				an, worked = segment.NewAnalyzer(), false
+				debug.FreeOSMemory()
+				b.vectorsUsed()
+			}
 			select {
 			case <-b.jobs.wake:
 				continue
@@ -223,6 +230,7 @@ func (b *Base) indexLoop() {
 				return
 			}
 		}
+		worked = true
 		err := b.runJob(j, an)
 		b.setWork(progress{})
 		j.finish(err)

@@ -237,7 +237,7 @@ func (b *Base) vectorPass(ctx context.Context, query string) (ids []uint32, ran 
 	return ids, true, nil
 }
 
-// vectorsUsed starts the clock that releases the vectors.
+// vectorsUsed starts the clock that releases the vectors, and the file's pages.
 func (b *Base) vectorsUsed() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
