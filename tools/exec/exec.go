@@ -151,13 +151,17 @@ type Confinement struct {
 
 // String is a line for the model and the user.
 func (c Confinement) String() string {
-	switch {
-	case !c.Active:
+	if !c.Active {
 		return "not confined: " + c.Why
-	case c.NoNetwork:
-		return "confined to the working folder, no network"
 	}
-	return "confined to the working folder, network allowed"
+	s := "confined to the working folder, network allowed"
+	if c.NoNetwork {
+		s = "confined to the working folder, no network"
+	}
+	if c.NoBus {
+		s += ", no desktop sockets"
+	}
+	return s
 }
 
 // Run runs a command to its end. Its error is a command that could not be

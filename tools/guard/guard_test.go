@@ -499,7 +499,7 @@ func TestOnlySimpleCommandsHaveAPrefix(t *testing.T) {
 	for cmd, want := range map[string]string{
 		`git status`: "git status", `git status -s`: "git status", `git remote add o u`: "git remote add", `git -C x status`: "", `npm run build`: "npm run build", `npm install`: "npm install",
 		`ls`: "ls", `ls -la src`: "ls", `ls *.go`: "ls", `cat "a b"`: "cat", `go test ./...`: "go test", `python3 x.py --flag`: "python3 x.py", `python3 -c 'x'`: "", `bash x.sh`: "bash x.sh",
-		`rm -rf build`: "", `rm x`: "", `sudo ls`: "", `env ls`: "", `xargs ls`: "", `find . -name x`: "", `curl x`: "", `ls; ls`: "", `ls && ls`: "", `ls | wc`: "", `ls > x`: "", `ls &`: "", `! ls`: "", `A=b ls`: "",
+		`rm -rf build`: "", `rm x`: "", `sudo ls`: "", `env ls`: "", `xargs ls`: "", `find . -name x`: "", `curl x`: "", `fd x -x rm`: "", `ls; ls`: "", `ls && ls`: "", `ls | wc`: "", `ls > x`: "", `ls &`: "", `! ls`: "", `A=b ls`: "",
 		`ls $X`: "", `ls $(x)`: "", "ls `x`": "", `ls <(x)`: "", `l\s`: "", `ls {a,b}`: "", `/tmp/ls`: "", `./git status`: "./git status", `(ls)`: "", `if true; then ls; fi`: "",
 	} {
 		if v := CheckAs(cmd, testDir, testHome); v.Prefix != want {

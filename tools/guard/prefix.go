@@ -23,7 +23,7 @@ var scripts = map[string]bool{"python": true, "python3": true, "node": true, "ru
 // alone are programs that only look, build or test, for which a rule may cover
 // all uses. Every other program gets a rule for the exact command.
 var alone = set2(
-	"ls", "cat", "head", "tail", "wc", "grep", "egrep", "fgrep", "rg", "fd", "file", "stat", "du", "df", "tree", "diff", "cmp", "sort", "uniq", "cut", "tr", "nl", "column", "jq", "yq", "date", "cal", "uname", "whoami", "id", "hostname", "uptime",
+	"ls", "cat", "head", "tail", "wc", "grep", "egrep", "fgrep", "rg", "file", "stat", "du", "df", "tree", "diff", "cmp", "sort", "uniq", "cut", "tr", "nl", "column", "jq", "yq", "date", "cal", "uname", "whoami", "id", "hostname", "uptime",
 	"pwd", "echo", "printf", "which", "type", "basename", "dirname", "realpath", "readlink", "md5sum", "sha1sum", "sha256sum", "cksum", "od", "xxd", "hexdump", "strings", "ps", "free", "lscpu", "lsblk", "lsof", "ss",
 	"pytest", "mypy", "ruff", "black", "flake8", "pylint", "eslint", "prettier", "tsc", "jest", "vitest", "gofmt", "golangci-lint", "staticcheck", "rustfmt", "clippy", "shellcheck", "cmake", "ninja", "gcc", "g++", "clang", "clang++", "javac", "cloc", "tokei", "pandoc", "pdftotext", "identify", "ffprobe", "test", "true", "false", "seq", "sleep",
 )

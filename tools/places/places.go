@@ -174,6 +174,9 @@ func (p *Places) Home() string { return p.home }
 
 // Secret reports whether a resolved path is a secret place or lies in one.
 func (p *Places) Secret(path string) bool {
+	if processes.MatchString(path) {
+		return true
+	}
 	for _, s := range p.secrets {
 		if Inside(s, path) {
 			return true

@@ -72,6 +72,24 @@ func TestInsideComparesWholeNames(t *testing.T) {
 	}
 }
 
+func TestWhatTheKernelTellsOfAProcessIsSecret(t *testing.T) {
+	p := New("/nonexistent")
+	for path, want := range map[string]bool{"/proc/1/environ": true, "/proc/4242": true, "/proc/kcore": true, "/proc/cpuinfo": false, "/proc": false, "/proc/net/tcp": false} {
+		if p.Secret(path) != want {
+			t.Errorf("%s: %v", path, !want)
+		}
+	}
+	if _, err := os.Stat("/proc/self/environ"); err != nil {
+		t.Skip("no /proc here")
+	}
+	if r, err := Resolve("/", "/proc/self/environ"); err != nil || !p.Secret(r) {
+		t.Errorf("/proc/self/environ leads to %s, %v", r, err)
+	}
+	if got := p.Open("/proc"); len(got) != 1 || got[0] != "/proc" {
+		t.Errorf("commands are granted only %d entries of /proc", len(got))
+	}
+}
+
 func TestAHomeFolderIsOpenedWithoutItsSecrets(t *testing.T) {
 	home, _ := filepath.EvalSymlinks(t.TempDir())
 	mkdir(t, home+"/.ssh", home+"/Documents", home+"/.config/gcloud", home+"/.config/app", home+"/vault/keys", home+"/.local/share/perch/spool")

@@ -1,5 +1,14 @@
 package places
 
+import "regexp"
+
+// processes matches what the kernel tells of a process (its environment, memory,
+// open files) and of the machine's memory. Read by Perch itself, it would be
+// Perch's own. It is no entry of the list below: those are left out of what a
+// command is granted, and a command needs /proc, where the kernel shows it only
+// its own.
+var processes = regexp.MustCompile(`^/proc/(\d+|kcore|kmsg|vmcore)(/|$)`)
+
 // homeSecrets are the places below the home folder that hold keys, passwords,
 // sign-ins or what a person typed: secret shells and key rings, browser profiles
 // and mail, cloud and package credentials, shell histories. Files and folders
@@ -47,5 +56,5 @@ var homeSecrets = []string{
 var systemSecrets = []string{
 	"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssl/private", "/etc/ssh/ssh_host_rsa_key",
 	"/etc/ssh/ssh_host_ecdsa_key", "/etc/ssh/ssh_host_ed25519_key", "/etc/NetworkManager/system-connections", "/etc/wireguard", "/etc/openvpn",
-	"/var/lib/NetworkManager/secret_key", "/var/spool/cron", "/var/spool/mail", "/var/mail", "/var/lib/sss/secrets", "/proc/kcore", "/etc/krb5.keytab",
+	"/var/lib/NetworkManager/secret_key", "/var/spool/cron", "/var/spool/mail", "/var/mail", "/var/lib/sss/secrets", "/etc/krb5.keytab",
 }
