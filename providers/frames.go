@@ -22,15 +22,6 @@ type frame struct {
 	data []byte // valid until the next frame
 }
 
-func transportShaped(s string) bool {
-	for _, w := range transportWords {
-		if strings.Contains(s, w) {
-			return true
-		}
-	}
-	return false
-}
-
 // frames splits a body into events.
 func frames(r io.Reader, f Format) iter.Seq2[frame, error] {
 	if f == NDJSON {

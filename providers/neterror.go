@@ -5,8 +5,11 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"io"
 	"net"
+	"net/url"
 	"os"
+	"strings"
 	"syscall"
 
 	"perch/chat"
@@ -55,4 +58,49 @@ func (r *redacted) Unwrap() error { return r.err }
 var transportWords = []string{
 	"connection reset", "broken pipe", "server closed idle connection", "connection lost", "http2: ", "stream error",
 	"GOAWAY", "malformed HTTP", "malformed chunked", "unexpected EOF", "use of closed network connection", "proxyconnect", "transport connection broken",
+}
+
+// cutOff is the error of a stream that ended before its closing event.
+func cutOff(provider string, cause error) *chat.Error {
+	e := chat.NewError(chat.ClassTransient, "err.provider.cut_off", "The connection to %s ended in the middle of the answer. Try again.", provider)
+	e.Provider = provider
+	return e.Wrap(cause)
+}
+
+// transportError classes what went wrong below HTTP.
+func transportError(provider string, err error) *chat.Error {
+	var e *chat.Error
+	if errors.As(err, &e) {
+		return e
+	}
+	if errors.Is(err, context.Canceled) {
+		return chat.NewError(chat.ClassAborted, "err.aborted", "Stopped.").Wrap(err)
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		return cutOff(provider, err)
+	}
+	e = netError(provider, err)
+	e.Provider = provider
+	return e.Wrap(redactedError(err))
+}
+
+// PlainReason is an error's text without addresses' queries and secrets.
+func PlainReason(err error) string { return trimURL(err) }
+
+// trimURL takes the address out of a client's error: queries may hold secrets.
+func trimURL(err error) string {
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err
+	}
+	return Redact(strings.TrimSpace(err.Error()))
+}
+
+func transportShaped(s string) bool {
+	for _, w := range transportWords {
+		if strings.Contains(s, w) {
+			return true
+		}
+	}
+	return false
 }

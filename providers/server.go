@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -134,7 +135,7 @@ func (s *Server) ValidateAuth(ctx context.Context) error {
 	}
 	_, err = io.Copy(io.Discard, io.LimitReader(resp.Body, maxCheckBody))
 	if err != nil {
-		return s.transport(ctx, err)
+		return transportError(s.ep.Name, err)
 	}
 	return nil
 }
@@ -351,7 +352,7 @@ func redirectTarget(resp *http.Response) string {
 func (s *Server) wrongType(resp *http.Response, want Format, model string) *chat.Error {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	switch {
-	case want == SSE && kind == "application/json":
+	case want == SSE && kind == "application/json" && startsJSON(resp):
 		f := s.failure(resp, model)
 		f.Status = 0
 		if f.Message != "" {
@@ -366,42 +367,18 @@ func (s *Server) wrongType(resp *http.Response, want Format, model string) *chat
 	return e
 }
 
-func (s *Server) transport(ctx context.Context, err error) error {
-	return transportError(s.ep.Name, err)
-}
-
-// cutOff is the error of a stream that ended before its closing event.
-func cutOff(provider string, cause error) *chat.Error {
-	e := chat.NewError(chat.ClassTransient, "err.provider.cut_off", "The connection to %s ended in the middle of the answer. Try again.", provider)
-	e.Provider = provider
-	return e.Wrap(cause)
-}
-
-// transportError classes what went wrong below HTTP.
-func transportError(provider string, err error) *chat.Error {
-	var e *chat.Error
-	if errors.As(err, &e) {
-		return e
+// startsJSON looks at the first letter of a body that claims to be JSON: some
+// servers say so of their streams, too.
+func startsJSON(resp *http.Response) bool {
+	in := bufio.NewReader(resp.Body)
+	first, err := in.Peek(1)
+	for err == nil && strings.ContainsAny(string(first), " \r\n\t") {
+		_, _ = in.Discard(1)
+		first, err = in.Peek(1)
 	}
-	if errors.Is(err, context.Canceled) {
-		return chat.NewError(chat.ClassAborted, "err.aborted", "Stopped.").Wrap(err)
-	}
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		return cutOff(provider, err)
-	}
-	e = netError(provider, err)
-	e.Provider = provider
-	return e.Wrap(redactedError(err))
-}
-
-// PlainReason is an error's text without addresses' queries and secrets.
-func PlainReason(err error) string { return trimURL(err) }
-
-// trimURL takes the address out of a client's error: queries may hold secrets.
-func trimURL(err error) string {
-	var u *url.Error
-	if errors.As(err, &u) {
-		err = u.Err
-	}
-	return Redact(strings.TrimSpace(err.Error()))
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{in, resp.Body}
+	return err == nil && (first[0] == '{' || first[0] == '[')
 }

@@ -185,6 +185,15 @@ func TestConnectionFaultsAreTransientAndOtherFaultsAreNot(t *testing.T) {
 	}
 }
 
+func TestAStreamUnderAWrongNameIsRead(t *testing.T) {
+	for _, kind := range []string{"application/json", "text/plain; charset=utf-8", "", "application/octet-stream"} {
+		p := &providertest.Player{Header: http.Header{"Content-Type": {kind}}, Body: []byte("\n" + piece + ended)}
+		if got := providertest.Drain(context.Background(), server(p, nil), plain()); got.Err != nil || got.Text != "hi" {
+			t.Errorf("%s: %+v", kind, got)
+		}
+	}
+}
+
 func TestAMissingKeyIsToldBeforeAnythingIsSent(t *testing.T) {
 	p := &providertest.Player{}
 	got := providertest.Drain(context.Background(), server(p, func(e *providers.Endpoint) { e.NoKey = false }), plain())

@@ -51,7 +51,7 @@ func (w *wire) Adapt(f providers.Failure) bool {
 		c.effort = noEffort
 	case strings.Contains(text, "prompt_cache_key"):
 		c.cacheKey = false
-	case strings.Contains(text, "reasoning_content"), strings.Contains(text, "reasoning_details"):
+	case strings.Contains(text, "reasoning"):
 		c.thinking = noThinking
 	}
 	return w.compat != before
