@@ -128,7 +128,7 @@ func New(o Options) *Tray {
 	t := &Tray{o: o, hostGrace: hostGrace}
 	t.ctx, t.cancel = context.WithCancel(context.Background())
 	t.role = desktop.New(desktop.Options{Command: o.Role, OnEvent: t.event, OnProblem: t.problem, Log: o.Log})
-	t.front = front.New(front.Options{Command: o.Popup, OnProblem: t.problem, Log: o.Log})
+	t.front = front.New(front.Options{Command: o.Popup, OnProblem: t.problem, OnRest: t.rest, Log: o.Log})
 	t.keys = hotkey.New(hotkey.Options{Path: o.Hotkey, Pressed: t.pressed, Changed: t.changed, Portal: t.role,
 		Say: func(e *chat.Error) string { return t.o.Texts().Error(e) }, Log: o.Log})
 	t.pace = newPacer(notePause, t.notify)
@@ -344,6 +344,17 @@ func (t *Tray) problem(e *chat.Error) {
 	t.mu.Unlock()
 	t.o.Log.Warn(e.Message)
 	t.o.Changed()
+}
+
+// rest gives back what the last question needed, once the popup has gone to rest
+// and no run is at work.
+func (t *Tray) rest() {
+	t.mu.Lock()
+	busy := t.state.Activity == control.Running
+	t.mu.Unlock()
+	if !busy {
+		footprint.Trim()
+	}
 }
 
 // findLogin finds out how Perch is started at login.

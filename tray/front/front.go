@@ -72,7 +72,9 @@ type Options struct {
 	OnProblem func(*chat.Error)
 	// OnChange is told that a popup was shown, hidden, focused or gone.
 	OnChange func()
-	Log      *slog.Logger
+	// OnRest is told that a popup was suspended: nobody is at work with it.
+	OnRest func()
+	Log    *slog.Logger
 }
 
 // Supervisor fulfils [control.Front].
@@ -101,6 +103,9 @@ func New(o Options) *Supervisor {
 	}
 	if o.OnChange == nil {
 		o.OnChange = func() {}
+	}
+	if o.OnRest == nil {
+		o.OnRest = func() {}
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.NewTextHandler(io.Discard, nil))

@@ -86,6 +86,7 @@ func (s *Supervisor) suspendIfIdle(p *popup) {
 	if suspend(p.proc) {
 		p.stopped = true
 		s.o.Log.Debug("popup suspended", "display", p.key)
+		go s.o.OnRest()
 	}
 }
 
