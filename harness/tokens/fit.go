@@ -110,7 +110,8 @@ func (f *Fitter) chooseWords() {
 	}
 	var all []word
 	for h, t := range f.byHash {
-		if t.runes >= wordMin {
+		// A word of more tokens than a cell can say is left to its letters.
+		if t.runes >= wordMin && t.tokens < t.runes*(maxInCell-0.25) {
 			all = append(all, word{h, t})
 		}
 	}
