@@ -36,9 +36,7 @@ func MeasurePieces(ctx context.Context, p *Popup, sizes ...int) ([]Figure, error
 		fyne.DoAndWait(func() {
 			p.tr = transcript.New()
 			p.view.Clear()
-			for n := 0; n < size; n += len(measured) {
-				apply(measured)
-			}
+			apply(strings.Repeat(measured, size/len(measured)+1))
 			p.view.ToEnd()
 		})
 		if err := pause(ctx, 500*time.Millisecond); err != nil {

@@ -70,7 +70,8 @@ type Popup struct {
 	shown   bool
 	dirty   bool // the transcript changed while the window was hidden
 	created bool
-	pinned  bool // stays when another window is clicked, and above it
+	owns    bool // the clipboard, since the owner could not take it
+	pinned  bool // the setting
 	saved   windowState
 
 	session  string // "" while nothing was sent in a new one

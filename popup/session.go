@@ -410,6 +410,7 @@ func (p *Popup) copyText(text string) {
 		if err != nil { // better owned by this process than not copied
 			p.app.Clipboard().SetContent(text)
 		}
+		p.owns = err != nil
 		p.ui.notice(p.t("popup.copied"), false)
 	})
 }

@@ -221,7 +221,7 @@ func (p *Popup) saveState() {
 // answer therefore proves that this thread is alive.
 func (p *Popup) command(c control.FrontCommand) {
 	ack := func(visible, focused bool) {
-		a := control.FrontAck{ID: c.ID, Visible: visible, Focused: focused, Session: p.session}
+		a := control.FrontAck{ID: c.ID, Visible: visible, Focused: focused, Session: p.session, OwnsSelection: p.owns}
 		p.goes(func(ctx context.Context) { _ = p.svc.Front.Ack(ctx, p.opt.Display, a) })
 	}
 	switch c.What {
@@ -253,8 +253,8 @@ func (p *Popup) command(c control.FrontCommand) {
 		ack(false, false)
 		// The answer leaves first; the pause is one round trip many times over.
 		time.AfterFunc(50*time.Millisecond, p.cancel)
-	default:
-		ack(p.shown, p.shown)
+	default: // an order of a newer owner, or one that only wants an answer
+		ack(p.shown, p.shown && p.desk.Focused(p.handle()))
 	}
 }
 
@@ -287,7 +287,7 @@ func (p *Popup) showFor(session string, ack func(visible, focused bool)) {
 // reportState tells the owner what is seen, so that it notifies only about what
 // is not.
 func (p *Popup) reportState() {
-	a := control.FrontAck{Visible: p.shown, Focused: p.shown && p.desk.Focused(p.handle()), Session: p.session}
+	a := control.FrontAck{Visible: p.shown, Focused: p.shown && p.desk.Focused(p.handle()), Session: p.session, OwnsSelection: p.owns}
 	p.goes(func(ctx context.Context) { _ = p.svc.Front.Ack(ctx, p.opt.Display, a) })
 }
 
