@@ -64,3 +64,11 @@ clean:
 # Kills a real perch 200 times and looks whether anything was lost.
 soak: build
 	PERCH_SOAK=$${PERCH_SOAK:-200} $(GO) test -count=1 -timeout 60m -run 'TestKilledAtAnyMoment' -v .
+
+# The pictures of README and docs, made with the real window.
+pictures: build
+	.ci/pictures.sh docs/pictures
+
+# Fits the token weights anew against real tokenizers from the npm registry.
+calibrate: bin/perch
+	sh harness/tokens/calibrate.sh

@@ -35,6 +35,7 @@ import (
 	"perch/kb/extract"
 	"perch/providers"
 	"perch/providers/auth"
+	"perch/providers/builtin"
 	"perch/providers/embed"
 	"perch/store"
 	"perch/tools"
@@ -196,7 +197,7 @@ func open(ctx context.Context, paths config.Paths) (_ *parts, err error) {
 	ratios := service.NewRatios(db)
 	perch = hub.New(hub.Options{
 		Store: db, Config: settings.Get, Revert: copies, Log: log, CanAsk: icon.CanAsk,
-		NeedKey: models.NeedKey, WithKeys: models.WithKeys, Model: models.Default, Environ: cli.ToolEnviron,
+		NeedKey: models.NeedKey, WithKeys: models.WithKeys, Model: models.Default, Environ: cli.ToolEnviron, Asked: builtin.Asked,
 		Runner: harness.Options{
 			Models: models, Validate: tools.Validate, Permissions: book, Snapshots: copies,
 			Estimator: func(m providers.ModelInfo) harness.Estimator { return tokens.ForModel(m.String()) },

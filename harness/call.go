@@ -43,6 +43,9 @@ func (x *run) callModel() (*chat.Message, *chat.Error) {
 			return nil, chat.AsError(context.Canceled)
 		}
 		if e.Class == chat.ClassOverflow {
+			if s.text.Len()+s.thinking > 0 {
+				x.emit(&chat.Retry{Attempt: 1, Reason: e.Message, Withdrawn: chat.Withdrawn{TextBytes: s.text.Len(), ThinkingBytes: s.thinking}})
+			}
 			x.withdraw(&s)
 			return nil, e
 		}

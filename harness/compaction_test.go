@@ -329,3 +329,19 @@ func TestTheVendorsCountAnchorsTheEstimate(t *testing.T) {
 		t.Error("a window that the vendor reports as full was not compacted")
 	}
 }
+
+func TestAnOverflowInMidAnswerWithdrawsWhatWasShown(t *testing.T) {
+	for name, step := range map[string]harnesstest.Step{
+		"as an error": harnesstest.Fail(chat.ClassOverflow, "token limit reached", "half an "),
+		"in band":     {Text: []string{"half an "}, Stop: chat.StopOverflow},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := bigRig(t, 900)
+			r.p.Add(harnesstest.Call("read", `{"n":1}`), harnesstest.Call("read", `{"n":2}`), harnesstest.Call("read", `{"n":3}`), step, harnesstest.Say("SUMMARY"), harnesstest.Say("whole answer"))
+			res := r.ask(t.Context(), "read")
+			if res.Text != "whole answer" || r.shown() != "whole answer" {
+				t.Errorf("text %q, shown %q, %v", res.Text, r.shown(), res.Error)
+			}
+		})
+	}
+}

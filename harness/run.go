@@ -35,6 +35,7 @@ type run struct {
 	tools    map[string]chat.Tool
 	defs     []chat.ToolDef
 	system   string
+	memory   string // the prompt's section, as it was at the start
 	env      *env
 	win      window
 
@@ -174,6 +175,9 @@ func (x *run) turns() (chat.StopReason, *chat.Error) {
 		}
 		switch after {
 		case nextOverflow:
+			if m != nil {
+				x.takeBack(m, "the context window is full")
+			}
 			if overflowed || x.compactAfterOverflow() != nil {
 				return "", x.overflowError(e)
 			}
@@ -186,8 +190,7 @@ func (x *run) turns() (chat.StopReason, *chat.Error) {
 			}
 			x.empties++
 			x.res.Retries++
-			x.emit(&chat.Retry{Attempt: 1, Reason: "empty answer", Withdrawn: withdrawnOf(m)})
-			x.dropStreamed(m)
+			x.takeBack(m, "empty answer")
 			continue
 		}
 		overflowed = false
@@ -264,8 +267,9 @@ func withdrawnOf(m *chat.Message) chat.Withdrawn {
 	return w
 }
 
-// dropStreamed takes an answer that is void back out of the final text.
-func (x *run) dropStreamed(m *chat.Message) {
+// takeBack withdraws an answer that is void, from the view and the final text.
+func (x *run) takeBack(m *chat.Message, reason string) {
+	x.emit(&chat.Retry{Attempt: 1, Reason: reason, Withdrawn: withdrawnOf(m)})
 	s := x.text.String()
 	keep := max(len(s)-withdrawnOf(m).TextBytes, 0)
 	x.text.Reset()
@@ -290,9 +294,10 @@ func (x *run) resolve() *chat.Error {
 		}
 	}
 	x.env = newEnv(x, spool)
+	x.memory = x.o.Memory()
 	x.system = systemPrompt(promptData{
 		OS: promptOS(), Dir: x.env.dir, Date: promptDate(x.o.Now()),
-		Memory: x.o.Memory(), Skills: x.o.Skills(), Tools: len(x.tools) > 0 && info.Tools,
+		Memory: x.memory, Skills: x.o.Skills(), Tools: len(x.tools) > 0 && info.Tools,
 	})
 	return x.fitTools()
 }

@@ -133,9 +133,7 @@ func (x *run) fitTools() *chat.Error {
 	w.est = x.o.Estimator(x.info)
 	w.ratio = x.o.Ratio(x.info.String())
 	w.prompt = w.est.Text(x.system)
-	if mem := x.o.Memory(); mem != "" {
-		w.memory = w.est.Text(mem)
-	}
+	w.memory = w.est.Text(x.memory)
 	var defs []chat.ToolDef
 	if x.info.Tools {
 		defs = sortedDefs(x.tools)

@@ -42,6 +42,9 @@ type Options struct {
 	// client holds; "" for none. WithKeys puts keys of a client into a context.
 	NeedKey  func(model string, holds []string) string
 	WithKeys func(ctx context.Context, keys map[string]string) context.Context
+	// Asked returns the desktop things that the user asks for with a message
+	// itself, as by a slash command; nil is none.
+	Asked func(text string) []string
 	// Outcome is told of every run that ended and of every question, for
 	// notifications.
 	Outcome func(o Outcome)
@@ -273,7 +276,7 @@ func (h *Hub) start(id string, a control.Ask, cont bool) (string, error) {
 		Session: id, Run: run, Text: a.Text, Images: a.Images, Files: a.Files, Model: a.Model, Continue: cont,
 		Environ: h.environ(a.Env),
 		Grants: harness.Grants{
-			Allow: a.Allow, Attached: a.Attached,
+			Allow: a.Allow, Attached: h.attached(a),
 			Interactive: a.Interactive || (h.o.CanAsk != nil && h.o.CanAsk()),
 		},
 	}
@@ -295,6 +298,14 @@ func (h *Hub) start(id string, a control.Ask, cont bool) (string, error) {
 	}()
 	h.stateChanged()
 	return run, nil
+}
+
+// attached are the desktop things that the user attached or asked for.
+func (h *Hub) attached(a control.Ask) []string {
+	if h.o.Asked == nil {
+		return a.Attached
+	}
+	return append(h.o.Asked(a.Text), a.Attached...)
 }
 
 // record opens the file that a run is recorded to.
