@@ -112,13 +112,10 @@ func Inside(dir, path string) bool {
 	if foldCase {
 		dir, path = strings.ToLower(dir), strings.ToLower(path)
 	}
-	if dir == path {
-		return true
+	if !strings.HasPrefix(path, dir) {
+		return false
 	}
-	if !strings.HasSuffix(dir, string(filepath.Separator)) {
-		dir += string(filepath.Separator)
-	}
-	return strings.HasPrefix(path, dir)
+	return len(path) == len(dir) || os.IsPathSeparator(dir[len(dir)-1]) || os.IsPathSeparator(path[len(dir)])
 }
 
 // foldCase says that the system's file names ignore case.
