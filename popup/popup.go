@@ -71,7 +71,7 @@ type Popup struct {
 	dirty   bool // the transcript changed while the window was hidden
 	created bool
 	owns    bool // the clipboard, since the owner could not take it
-	pinned  bool // the setting
+	pinned  bool // on every desktop, from its next show on
 	saved   windowState
 
 	session  string // "" while nothing was sent in a new one

@@ -141,6 +141,7 @@ func (u *ui) showSettings() {
 	langs := []string{p.t("popup.set.theme.system"), "English", "Deutsch", "Русский", "简体中文"}
 	codes := []string{"", "en", "de", "ru", "zh"}
 	f.row("popup.set.language", p.selectOf(langs, slices.Index(codes, p.conf.Language), func(i int) { p.set("language", codes[i]) }))
+	f.add(p.check("popup.set.pinned", "popup.pinned"))
 	f.row("popup.set.resume", p.numberField("popup.resume_minutes", defaultResume))
 
 	f.heading("popup.set.notify")

@@ -49,7 +49,7 @@ func (r *root) MinSize() fyne.Size {
 // what it grows by must not flash up white.
 func (p *Popup) dress(h uintptr) {
 	r, g, b, _ := look.Color(theme.ColorNameBackground).RGBA()
-	p.desk.Dress(h, true, r>>8<<16|g>>8<<8|b>>8)
+	p.desk.Dress(h, p.pinned, r>>8<<16|g>>8<<8|b>>8)
 }
 
 func (p *Popup) makeWindow() {

@@ -117,9 +117,9 @@ type Desk interface {
 	// Previous is the remembered window, 0 for none.
 	Previous() uint32
 	// Dress gives a window that is not shown yet its role: no title bar, not in
-	// the task bar, above others. background is the colour, as 0xRRGGBB, of what
+	// the task bar, above others, pinned on every desktop. background is the colour, as 0xRRGGBB, of what
 	// the toolkit has not painted yet.
-	Dress(window uintptr, above bool, background uint32)
+	Dress(window uintptr, pinned bool, background uint32)
 	// Raise shows a window above others with the focus, as a pager would, and
 	// moves it to a place.
 	Raise(window uintptr, at Point)

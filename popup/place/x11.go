@@ -228,7 +228,7 @@ func (x *x11) Previous() uint32 {
 
 // Dress gives a window its role before it is mapped. Window managers drop the
 // state when a window is withdrawn, so it is set at every show.
-func (x *x11) Dress(window uintptr, above bool, background uint32) {
+func (x *x11) Dress(window uintptr, pinned bool, background uint32) {
 	w := xproto.Window(window)
 	const opaque = 0xff000000
 	xproto.ChangeWindowAttributes(x.conn, w, xproto.CwBackPixel|xproto.CwBitGravity,
@@ -237,9 +237,9 @@ func (x *x11) Dress(window uintptr, above bool, background uint32) {
 	x.set(w, "_MOTIF_WM_HINTS", x.atom("_MOTIF_WM_HINTS"), hasDecorations, 0, 0, 0, 0)
 	// Tiling managers float a utility window; others keep it out of task bars.
 	x.set(w, "_NET_WM_WINDOW_TYPE", xproto.AtomAtom, uint32(x.atom("_NET_WM_WINDOW_TYPE_UTILITY")), uint32(x.atom("_NET_WM_WINDOW_TYPE_NORMAL")))
-	state := []uint32{uint32(x.atom("_NET_WM_STATE_SKIP_TASKBAR")), uint32(x.atom("_NET_WM_STATE_SKIP_PAGER"))}
-	if above {
-		state = append(state, uint32(x.atom("_NET_WM_STATE_ABOVE")))
+	state := []uint32{uint32(x.atom("_NET_WM_STATE_SKIP_TASKBAR")), uint32(x.atom("_NET_WM_STATE_SKIP_PAGER")), uint32(x.atom("_NET_WM_STATE_ABOVE"))}
+	if pinned {
+		state = append(state, uint32(x.atom("_NET_WM_STATE_STICKY")))
 	}
 	x.set(w, "_NET_WM_STATE", xproto.AtomAtom, state...)
 	x.set(w, "_NET_WM_USER_TIME", xproto.AtomCardinal, uint32(x.time()))
