@@ -32,8 +32,8 @@ const (
 	pairWeight  = 0.3
 	exactWeight = 2
 	// rescored is how many candidates are looked at again. Reading a passage costs
-	// some ten microseconds, and what stands behind has not moved into the first
-	// ten on any collection.
+	// some ten microseconds; looking at all sixty gained nothing on questions, and
+	// .996 instead of .990 on short Chinese queries.
 	rescored = 24
 	// readAhead is how many candidates are read for each result wanted, since
 	// those that overlap become one.
