@@ -45,7 +45,7 @@ libreoffice-help-zh-cn libreoffice-help-zh-tw libreoffice-help-ja libreoffice-he
 libreoffice-help-tr libreoffice-help-hi libreoffice-help-el libreoffice-help-vi
 libreoffice-help-pl libreoffice-help-es libreoffice-help-de libreoffice-help-fr
 libreoffice-help-it libreoffice-help-pt fortunes-ru fortunes-de fortunes-es fortunes-it
-gnome-user-docs anarchism wesnoth-1.16-data"
+gnome-user-docs anarchism"
 if [ ! -f "$cache/text/done" ]; then
 	echo "calibrate: fetching text" >&2
 	need apt-get "apt (the text comes from Debian's packages)"
@@ -53,12 +53,7 @@ if [ ! -f "$cache/text/done" ]; then
 		[ -d "$cache/text/$p" ] && continue
 		(cd "$cache/deb" && ls "$p"_*.deb >/dev/null 2>&1 || apt-get download "$p" >/dev/null 2>&1) ||
 			{ echo "calibrate: $p could not be fetched; going on without it" >&2; continue; }
-		mkdir -p "$cache/text/$p"
-		case $p in
-		wesnoth-*) # only the stories' translations, not the pictures
-			dpkg-deb --fsys-tarfile "$cache"/deb/"$p"_*.deb | tar -x -C "$cache/text/$p" --wildcards '*/LC_MESSAGES/*.mo' ;;
-		*) dpkg-deb -x "$cache"/deb/"$p"_*.deb "$cache/text/$p" ;;
-		esac
+		dpkg-deb -x "$cache"/deb/"$p"_*.deb "$cache/text/$p"
 	done
 	# Code and data: what every machine that builds Perch has.
 	root=$($GO env GOROOT)

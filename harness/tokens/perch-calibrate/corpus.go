@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
-	"encoding/binary"
 	"io"
 	"io/fs"
 	"os"
@@ -53,9 +52,6 @@ func readText(path string) string {
 	if err != nil || info.Size() > maxFile || info.Size() < 100 {
 		return ""
 	}
-	if strings.HasSuffix(path, ".mo") {
-		return fromCatalogue(path)
-	}
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return ""
@@ -90,7 +86,7 @@ var textFile = map[string]bool{
 	".sh": true, ".json": true, ".log": true, ".yaml": true, ".yml": true, ".css": true, ".toml": true, ".s": true, ".pl": true, ".rs": true,
 }
 
-var language = regexp.MustCompile(`/(?:html|help|man|FAQ|text|locale|installation-guide-amd64)/([a-z]{2}(?:[-_@][A-Za-z]+)?|C)/|-(de|fr|es|it|ja|ru|pt|pl|tr|ko|el|hi|vi|cs|uk|zh-cn|zh-tw|pt-br)$`)
+var language = regexp.MustCompile(`/(?:html|help|man|FAQ|text|installation-guide-amd64)/([a-z]{2}(?:[-_@][A-Za-z]+)?|C)/|-(de|fr|es|it|ja|ru|pt|pl|tr|ko|el|hi|vi|cs|uk|zh-cn|zh-tw|pt-br)$`)
 
 func kindOf(source, rel string) string {
 	switch source {
@@ -210,50 +206,4 @@ func fromRoff(s string) string {
 		b.WriteByte('\n')
 	}
 	return blankLines.ReplaceAllString(b.String(), "\n\n")
-}
-
-// minSentence is the length in runes from which on an entry of a catalogue is
-// prose and not a label.
-const minSentence = 60
-
-// fromCatalogue keeps the translated sentences of a compiled message catalogue
-// (GNU gettext's .mo), of the English one the originals.
-func fromCatalogue(path string) string {
-	data, err := os.ReadFile(path)
-	if err != nil || len(data) < 20 || binary.LittleEndian.Uint32(data) != 0x950412de {
-		return ""
-	}
-	number := func(at uint32) uint32 {
-		if uint64(at)+4 > uint64(len(data)) {
-			return 0
-		}
-		return binary.LittleEndian.Uint32(data[at:])
-	}
-	n, table := number(8), number(16)
-	if strings.Contains(path, "/en_GB/") {
-		table = number(12)
-	}
-	var b strings.Builder
-	for i := range n {
-		size, at := number(table+8*i), number(table+8*i+4)
-		if uint64(at)+uint64(size) > uint64(len(data)) {
-			return ""
-		}
-		s := string(data[at : at+size])
-		if utf8.RuneCountInString(s) >= minSentence/sentenceShare(s) && !strings.Contains(s, "Content-Type:") && !strings.ContainsRune(s, 0) {
-			b.WriteString(s)
-			b.WriteByte('\n')
-		}
-	}
-	return b.String()
-}
-
-// sentenceShare is how many times shorter a sentence is in the script of s.
-func sentenceShare(s string) int {
-	for _, r := range s {
-		if r >= 0x3040 && r < 0xd7b0 {
-			return 3
-		}
-	}
-	return 1
 }

@@ -36,24 +36,14 @@ var halved = map[string]bool{
 	"ar": true, "fa": true, "json": true, "fortunes-de": true, "fortunes-es": true, "fortunes-it": true, "fortunes-ru": true, "anarchism": true,
 }
 
-// stories are sources of prose that is no documentation.
-var stories = map[string]bool{
-	"wesnoth-1.16-data": true, "fortunes-de": true, "fortunes-es": true, "fortunes-it": true, "fortunes-ru": true, "anarchism": true,
-}
-
 // budgets are how much text of a kind is fitted on, in bytes; other languages
 // get otherBudget. Languages of Perch's interface, CJK and code get more: that is
 // what its users write.
 var budgets = map[string]int{
-	"en": 3 << 20, "code": 5 << 19, "json": 1 << 20, "terminal": 512 << 10,
+	"en": 3 << 20, "code": 3 << 20, "json": 1 << 20, "terminal": 512 << 10,
 	"zh": 5 << 19, "zh-tw": 1 << 20, "ja": 2 << 20, "ko": 2 << 20, "ru": 1 << 20, "de": 1 << 20,
 	"fr": 768 << 10, "es": 768 << 10,
-	"as": 96 << 10, "gu": 96 << 10, "kn": 96 << 10, "mr": 96 << 10, "pa": 96 << 10, "ta": 96 << 10, "te": 96 << 10,
 }
-
-// storyShare is which part of a kind's budget stories may take: documentation
-// alone would make every other text look strange.
-const storyShare = 0.5
 
 const otherBudget = 256 << 10
 
@@ -94,8 +84,6 @@ func cut(d document, r *rand.Rand) []message {
 func split(docs []document) (fit, measure []message) {
 	r := rand.New(rand.NewPCG(1, 2))
 	r.Shuffle(len(docs), func(i, j int) { docs[i], docs[j] = docs[j], docs[i] })
-	// Stories come first and are few; what they leave is filled with the rest.
-	sort.SliceStable(docs, func(i, j int) bool { return stories[docs[i].source] && !stories[docs[j].source] })
 	size, seen := map[string]int{}, map[string]bool{}
 	count := map[string]int{}
 	for i, d := range docs {
@@ -112,7 +100,7 @@ func split(docs []document) (fit, measure []message) {
 			if count[d.kind] >= heldBudget {
 				continue
 			}
-		} else if size[d.kind] >= budget || stories[d.source] && float64(size[d.kind]) >= storyShare*float64(budget) {
+		} else if size[d.kind] >= budget {
 			continue
 		}
 		ms := cut(d, r)
