@@ -6,6 +6,7 @@ package anthropic
 import (
 	"net/http"
 	"strings"
+	"sync/atomic"
 
 	"perch/providers"
 )
@@ -13,11 +14,27 @@ import (
 // apiVersion is the only version of the Messages API.
 const apiVersion = "2023-06-01"
 
-type wire struct{ ep providers.Endpoint }
+type wire struct {
+	ep providers.Endpoint
+	// noThinking is set when the server refuses to be told how much to think:
+	// models differ in what they take, and other servers speak this wire, too.
+	noThinking atomic.Bool
+}
+
+// Adapt leaves the thinking settings out once they were refused.
+func (w *wire) Adapt(f providers.Failure) bool {
+	text := strings.ToLower(f.Message + " " + f.Param)
+	for _, s := range []string{"thinking.type", "adaptive", "budget_tokens", "output_config", "effort"} {
+		if strings.Contains(text, s) {
+			return w.noThinking.CompareAndSwap(false, true)
+		}
+	}
+	return false
+}
 
 // New makes a provider of an endpoint. Its base URL has no path.
 func New(ep providers.Endpoint) *providers.Server {
-	return providers.NewServer(ep, &wire{ep})
+	return providers.NewServer(ep, &wire{ep: ep})
 }
 
 func (w *wire) url(path string) string {

@@ -165,7 +165,7 @@ func assistantBlocks(m *chat.Message) []block {
 func (w *wire) thinking(r *request, req *providers.Request) {
 	effort := w.ep.Effort(req)
 	switch {
-	case effort == "":
+	case effort == "" || w.noThinking.Load():
 		return
 	case effort == "none":
 		if strings.Contains(req.Model.ID, "claude-") { // others on this wire may not know the switch
