@@ -227,9 +227,10 @@ func open(ctx context.Context, paths config.Paths) (_ *parts, err error) {
 			doc, err := extract.FileContext(ctx, path, extract.Options{})
 			return doc.Text, err
 		},
-		Key: os.Getenv, Notice: func(line string) { perch.Problem(line) }, Log: log,
+		Tokens: keys, Key: os.Getenv, Notice: func(line string) { perch.Problem(line) }, Log: log,
 	})
 	p.onClose(kit.Close)
+	keys.SetConnectors(kit.Connectors(), func(name string) bool { _, ok := settings.Get().Connectors[name]; return ok })
 	p.owner = service.NewOwner(service.OwnerOptions{
 		Hub: perch, StartTray: func(_ context.Context, env control.DesktopEnv) error { return icon.Start(env) },
 		Hotkey:   func() control.HotkeyState { return icon.Status().Hotkey },
@@ -238,6 +239,7 @@ func open(ctx context.Context, paths config.Paths) (_ *parts, err error) {
 		Mistake:  settings.Mistake, FirstStart: models.FirstStart,
 		Checks: []func(context.Context) control.Check{models.Check},
 		Trim:   func() { perch.Trim(); debug.FreeOSMemory() },
+		Upkeep: func() { logged(log, "clean the store", db.Purge()) },
 	})
 	embedding := settings.Get().Embedding
 	settings.OnChange(func(c config.Config) {
@@ -271,6 +273,13 @@ func logTo(paths config.Paths, p *parts) *slog.Logger {
 	file := &lumberjack.Logger{Filename: paths.Log(), MaxSize: 5, MaxBackups: 3}
 	p.onClose(func() { file.Close() })
 	return slog.New(slog.NewTextHandler(file, nil))
+}
+
+// logged writes a failure of work in the background to the log.
+func logged(log *slog.Logger, what string, err error) {
+	if err != nil {
+		log.Warn("could not "+what, "error", err.Error())
+	}
 }
 
 // vectors is an embedder for the knowledge base, none where it cannot be had.

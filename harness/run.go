@@ -423,12 +423,12 @@ func (x *run) checkBudget() *chat.Error {
 	l := x.cfg.Limits
 	if l.CostPerRun > 0 && x.res.Usage.Cost >= l.CostPerRun {
 		return chat.NewError(chat.ClassBudget, "err.cost_per_run",
-			"This run has cost $%.2f, the ceiling is $%.2f. Raise limits.cost_per_run in the settings to go on.", x.res.Usage.Cost, l.CostPerRun)
+			"This run has cost $%s, the ceiling is $%s. Raise limits.cost_per_run in the settings to go on.", dollars(x.res.Usage.Cost), dollars(l.CostPerRun))
 	}
 	if l.CostPerDay > 0 {
 		if day := x.o.SpentToday() + x.res.Usage.Cost; day >= l.CostPerDay {
 			return chat.NewError(chat.ClassBudget, "err.cost_per_day",
-				"Today's runs have cost $%.2f, the ceiling is $%.2f. Raise limits.cost_per_day in the settings to go on.", day, l.CostPerDay)
+				"Today's runs have cost $%s, the ceiling is $%s. Raise limits.cost_per_day in the settings to go on.", dollars(day), dollars(l.CostPerDay))
 		}
 	}
 	return nil

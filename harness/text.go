@@ -7,6 +7,9 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
+// dollars writes an amount of US dollars.
+func dollars(f float64) string { return strconv.FormatFloat(f, 'f', 2, 64) }
+
 // titleLength is the longest title made from a question, in runes: what fits
 // one line of the tray menu.
 const titleLength = 48

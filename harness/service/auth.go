@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"path/filepath"
+	"strings"
 
 	"perch/config"
 	"perch/control"
@@ -14,6 +15,10 @@ import (
 type Auth struct {
 	*auth.Store
 	changed func()
+
+	// Set once before the first request.
+	connectors  Connectors
+	isConnector func(name string) bool
 }
 
 // NewAuth returns the credentials of this machine: in the keyring, else in a file
@@ -37,6 +42,9 @@ func (a *Auth) AuthStatus(ctx context.Context) ([]control.AuthStatus, error) {
 	}
 	out := make([]control.AuthStatus, 0, len(list))
 	for _, s := range list {
+		if strings.HasPrefix(s.Provider, connectorPrefix) {
+			s.Kind = "oauth"
+		}
 		out = append(out, control.AuthStatus{Provider: s.Provider, Kind: s.Kind, Place: s.Place, Detail: s.Detail, Expires: s.Expires})
 	}
 	return out, nil
@@ -51,6 +59,9 @@ func (a *Auth) SetKey(ctx context.Context, provider, key string) (string, error)
 // Login signs in.
 func (a *Auth) Login(ctx context.Context, provider string, device bool, step func(control.LoginStep) error) error {
 	defer a.changed()
+	if a.isConnector != nil && a.isConnector(provider) {
+		return a.connectorLogin(ctx, provider, step)
+	}
 	return a.Store.Login(ctx, provider, device, func(s auth.Step) error {
 		return step(control.LoginStep{URL: s.URL, Code: s.Code, Text: s.Text, Done: s.Done})
 	})
@@ -59,6 +70,9 @@ func (a *Auth) Login(ctx context.Context, provider string, device bool, step fun
 // Logout forgets a provider's credential.
 func (a *Auth) Logout(ctx context.Context, provider string) error {
 	defer a.changed()
+	if a.isConnector != nil && a.isConnector(provider) {
+		return a.connectors.SignOut(provider)
+	}
 	return a.Store.Logout(ctx, provider)
 }
 

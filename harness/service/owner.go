@@ -16,6 +16,9 @@ import (
 // idleAfter is how long a detached owner lives without work.
 const idleAfter = 30 * time.Second
 
+// upkeepEvery is the pace of what the store and the like need now and then.
+const upkeepEvery = time.Hour
+
 // idleEvery is how often a detached owner looks whether it is still needed.
 const idleEvery = 5 * time.Second
 
@@ -41,6 +44,8 @@ type OwnerOptions struct {
 	// Trim lets go of memory that only serves speed; called after a while without
 	// work.
 	Trim func()
+	// Upkeep is called about once an hour, when idle.
+	Upkeep func()
 }
 
 // Owner is the process that owns the store and serves the socket.
@@ -107,6 +112,7 @@ func (w *Owner) Touch() {
 func (w *Owner) Linger(ctx context.Context) {
 	t := time.NewTicker(idleEvery)
 	defer t.Stop()
+	upkeep := time.Now()
 	for {
 		select {
 		case <-ctx.Done():
@@ -131,6 +137,10 @@ func (w *Owner) Linger(ctx context.Context) {
 		}
 		if w.o.Trim != nil {
 			w.o.Trim()
+		}
+		if w.o.Upkeep != nil && time.Since(upkeep) >= upkeepEvery {
+			upkeep = time.Now()
+			w.o.Upkeep()
 		}
 		w.Touch()
 	}

@@ -40,6 +40,8 @@ type Options struct {
 	Extract tools.Extractor
 	// Key returns a credential by the name of its variable.
 	Key func(name string) string
+	// Tokens keeps the sign-ins of connectors; nil keeps them until Close.
+	Tokens mcp.TokenStore
 	// Notice receives sentences for the user.
 	Notice func(string)
 	Log    *slog.Logger
@@ -69,9 +71,16 @@ func New(o Options) *Box {
 	b.builtin = append(b.builtin, tools.RunCommand(o.Executor), know.Search(o.Knowledge), o.Memory)
 	b.builtin = append(b.builtin, web.Tools(web.Options{Config: func() config.Web { return o.Config().Web }, Key: o.Key})...)
 	b.builtin = append(b.builtin, desk.Tools(o.Desktop, o.Places)...)
-	b.mcp = mcp.NewManager(func() map[string]config.Connector { return o.Config().Connectors }, o.Notice)
+	opts := []mcp.Option{mcp.WithTools(func() map[string]config.Tool { return o.Config().Tools })}
+	if o.Tokens != nil {
+		opts = append(opts, mcp.WithTokens(o.Tokens))
+	}
+	b.mcp = mcp.NewManager(func() map[string]config.Connector { return o.Config().Connectors }, o.Notice, opts...)
 	return b
 }
+
+// Connectors are the MCP servers, for their sign-in.
+func (b *Box) Connectors() *mcp.Manager { return b.mcp }
 
 // Close ends the connectors.
 func (b *Box) Close() { b.mcp.Close() }
