@@ -33,7 +33,8 @@ func TakePictures(ctx context.Context, p *Popup, b *popuptest.Backend, dir strin
 		{"empty", func() { p.open("") }},
 		{"answer", func() { p.open("demo-1") }},
 		{"scripts", func() { p.open("demo-2") }},
-		{"question", func() { p.open("demo-xa"); p.send("Rename my photos by the date they were taken.") }},
+		{"", func() { p.open("") }}, // a session of its own for the question, and no picture
+		{"question", func() { p.send("Rename my photos by the date they were taken.") }},
 		{"slash", func() { p.open(""); p.ui.setText("/"); p.typed() }},
 		{"sessions", func() { p.ui.setText(""); p.typed(); p.open("demo-1"); p.ui.showSessions() }},
 		{"models", func() { p.ui.showModels() }},
@@ -56,6 +57,9 @@ func TakePictures(ctx context.Context, p *Popup, b *popuptest.Backend, dir strin
 			case <-ctx.Done():
 				return ctx.Err()
 			case <-time.After(pictureSettle):
+			}
+			if s.name == "" {
+				continue
 			}
 			var handle uintptr
 			p.postWait(func() { handle = p.handle() })
