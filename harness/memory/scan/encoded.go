@@ -83,10 +83,63 @@ func decoded(s string) []string {
 	if containsAny(low, "snoitcurtsni", "erongi", "suoiverp", "tpmorp", "dragersid") {
 		out = append(out, reversed(s))
 	}
+	if d := spacedOut(s); d != "" {
+		out = append(out, d)
+	}
 	if flipped(s) {
 		out = append(out, reversed(latinised(fold(s))))
 	}
 	return out
+}
+
+// minSpaced is how many letters must stand apart in a row.
+const minSpaced = 6
+
+// spacedOut joins letters that stand apart by one separator each into words; a
+// wider gap ends a word. It is "" where no letters stand apart.
+func spacedOut(s string) string {
+	r := []rune(s)
+	letter := func(i int) bool {
+		return i >= 0 && i < len(r) && (unicode.IsLetter(r[i]) || unicode.IsDigit(r[i]))
+	}
+	gap := func(i int) bool { return i >= 0 && i < len(r) && !letter(i) && r[i] != '\n' }
+	var b strings.Builder
+	found := false
+	for i := 0; i < len(r); {
+		// A run of single letters with one separator between each two.
+		end, n := i, 0
+		for letter(end) && !letter(end+1) {
+			n++
+			// Up to three separators end a word but not the run.
+			next := end + 1
+			for gap(next) && next <= end+3 {
+				next++
+			}
+			if !letter(next) || letter(next+1) {
+				break
+			}
+			end = next
+		}
+		if n < minSpaced || letter(i-1) {
+			b.WriteRune(r[i])
+			i++
+			continue
+		}
+		found = true
+		for k := i; k <= end; k++ {
+			switch {
+			case letter(k):
+				b.WriteRune(r[k])
+			case gap(k-1) && r[k] == r[k-1] || gap(k-1) && letter(k+1):
+				b.WriteRune(' ')
+			}
+		}
+		i = end + 1
+	}
+	if !found {
+		return ""
+	}
+	return b.String()
 }
 
 // flipped reports whether a text holds several letters turned upside down.
