@@ -337,7 +337,11 @@ func TestRealPanelShowsTheIconAndItsMenu(t *testing.T) {
 	s.SetMenu(menu("first"))
 	var at image.Point
 	r.Wait("the panel to show the icon", func() bool { at = find(r.Screen(), birdColor); return s.Shown() && at != image.Point{} })
+	// The panel moves its icons while it starts: look again before each click.
 	r.Wait("the click on the icon", func() bool {
+		if at = find(r.Screen(), birdColor); at == (image.Point{}) {
+			return false
+		}
 		r.Click(at.X, at.Y, 1)
 		return desktest.Eventually(500*time.Millisecond, func() bool { return rec.count(Action, ClickIcon, "") > 0 })
 	})
