@@ -255,16 +255,26 @@ func (b *Base) tidyLoop() {
 	if !b.o.KeepPriority {
 		defer lowerPriority()()
 	}
+	again := time.NewTimer(tidyAgain)
+	defer again.Stop()
 	for {
 		select {
 		case <-b.tidy:
+		case <-again.C:
+			b.maintain()
+			continue
 		case <-b.ctx.Done():
 			return
 		}
 		for b.maintain() {
 		}
+		again.Reset(tidyAgain)
 	}
 }
+
+// tidyAgain is when to look once more after the last change, for what only a
+// quiet file allows.
+const tidyAgain = time.Minute
 
 // runJob runs a pass and turns a panic into its error.
 func (b *Base) runJob(j *job, an *segment.Analyzer) (err error) {
@@ -681,8 +691,15 @@ func (b *Base) Refresh(ctx context.Context, path string) error {
 func (b *Base) Settle(ctx context.Context) error {
 	for {
 		more, err := b.be.Maintain(ctx)
-		if err != nil || !more {
+		if err != nil {
 			return err
 		}
+		if !more {
+			break
+		}
 	}
+	if c, ok := b.be.(interface{ Compact(context.Context) error }); ok {
+		return c.Compact(ctx)
+	}
+	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -55,6 +56,7 @@ type Backend struct {
 	handle  sync.RWMutex
 	writing sync.Mutex
 	db      *bbolt.DB
+	written atomic.Int64 // when, in nanoseconds
 
 	// maintain keeps two merges from running at once.
 	maintain sync.Mutex
@@ -141,6 +143,7 @@ func (b *Backend) write(f func(tx *bbolt.Tx) error) error {
 	defer b.writing.Unlock()
 	b.handle.RLock()
 	defer b.handle.RUnlock()
+	b.written.Store(time.Now().UnixNano())
 	return b.db.Update(f)
 }
 

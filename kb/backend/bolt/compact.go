@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"time"
 
 	"go.etcd.io/bbolt"
 )
@@ -20,10 +21,23 @@ const (
 	compactTx = 4 << 20
 )
 
-// compact copies the file without its free pages and puts the copy in its place.
+// quiet is how long nothing must have been written before the file is copied by
+// itself: a writer would have to wait for the whole copy.
+const quiet = 30 * time.Second
+
+// compactWhenQuiet compacts unless something was written just now.
+func (b *Backend) compactWhenQuiet(ctx context.Context) error {
+	if time.Since(time.Unix(0, b.written.Load())) < quiet {
+		return nil
+	}
+	return b.Compact(ctx)
+}
+
+// Compact copies the file without its free pages and puts the copy in its place,
+// if there are enough of them.
 // Searches go on while it copies, writers wait. A kill leaves either the old
 // file or the new one.
-func (b *Backend) compact(ctx context.Context) error {
+func (b *Backend) Compact(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

@@ -138,7 +138,7 @@ func (b *Backend) Maintain(ctx context.Context) (bool, error) {
 		if more, err := b.sweep(ctx); more || err != nil {
 			return more, err
 		}
-		return false, b.compact(ctx)
+		return false, b.compactWhenQuiet(ctx)
 	}
 	return true, b.merge(ctx, old, number)
 }
