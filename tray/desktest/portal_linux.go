@@ -152,7 +152,7 @@ func (m portalMethods) request(sender dbus.Sender, options map[string]dbus.Varia
 	}
 	token, _ := options["handle_token"].Value().(string)
 	path := portalPath + "/request/" + dbus.ObjectPath(strings.ReplaceAll(strings.TrimPrefix(string(sender), ":"), ".", "_")+"/"+token)
-	_ = m.p.c.Export(closable{m.p}, path, "org.freedesktop.portal.Request")
+	_ = m.p.c.Export(closable(m), path, "org.freedesktop.portal.Request")
 	m.p.mu.Lock()
 	answer := m.p.answer
 	m.p.mu.Unlock()
@@ -174,7 +174,7 @@ func (m portalMethods) Screenshot(sender dbus.Sender, _ string, options map[stri
 func (m portalMethods) CreateSession(sender dbus.Sender, options map[string]dbus.Variant) (dbus.ObjectPath, *dbus.Error) {
 	token, _ := options["session_handle_token"].Value().(string)
 	session := portalPath + "/session/" + dbus.ObjectPath(token)
-	_ = m.p.c.Export(closable{m.p}, session, "org.freedesktop.portal.Session")
+	_ = m.p.c.Export(closable(m), session, "org.freedesktop.portal.Session")
 	m.p.mu.Lock()
 	m.p.sessions = append(m.p.sessions, session)
 	m.p.mu.Unlock()
