@@ -246,6 +246,9 @@ func (t *text) squeeze() {
 	t.squeezed = make([]byte, 0, len(t.s))
 	t.at = make([]int32, 0, len(t.s))
 	for i := range t.words {
+		if t.words[i].unspaced {
+			continue
+		}
 		for _, r := range t.words[i].text {
 			var c byte
 			switch {

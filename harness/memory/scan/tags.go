@@ -66,7 +66,7 @@ func tagAt(s string, pattern *regexp.Regexp, signs string) []int {
 func latinised(s string) string {
 	odd := false
 	for _, r := range s {
-		if lookalikes[r] != 0 {
+		if r >= 0x80 && !unspacedScript(r) && lookalikes[r] != 0 {
 			odd = true
 			break
 		}
