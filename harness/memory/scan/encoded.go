@@ -98,6 +98,16 @@ const minSpaced = 6
 // spacedOut joins letters that stand apart by one separator each into words; a
 // wider gap ends a word. It is "" where no letters stand apart.
 func spacedOut(s string) string {
+	// Most texts are done with here: separators two or three bytes apart are rare.
+	near := 0
+	for i := 0; i+2 < len(s); i++ {
+		if separator(s[i]) && (separator(s[i+2]) || i+3 < len(s) && separator(s[i+3])) {
+			near++
+		}
+	}
+	if near < minSpaced-2 {
+		return ""
+	}
 	r := []rune(s)
 	letter := func(i int) bool {
 		return i >= 0 && i < len(r) && (unicode.IsLetter(r[i]) || unicode.IsDigit(r[i]))
@@ -141,6 +151,9 @@ func spacedOut(s string) string {
 	}
 	return b.String()
 }
+
+// separator reports whether a byte can stand between letters that stand apart.
+func separator(c byte) bool { return c < 0x80 && !isAlnum(c|0x20) && c != '\n' }
 
 // flipped reports whether a text holds several letters turned upside down.
 func flipped(s string) bool {

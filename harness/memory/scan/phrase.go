@@ -27,7 +27,7 @@ var fillers = merge(nil, []string{
 func phrases(t *text) *Finding {
 	for i := range t.words {
 		w := &t.words[i]
-		if w.role == 0 && !t.special(w) {
+		if w.role == 0 && (w.unspaced || !t.special(w)) {
 			continue
 		}
 		for _, rule := range rules {
