@@ -163,6 +163,7 @@ func TestFaultMatrix(t *testing.T) {
 		{name: "413", fault: status(413, "", errBody("", "too large")), class: chat.ClassOverflow},
 		{name: "overflow", fault: status(400, "", overflow), class: chat.ClassOverflow, says: "history"},
 		{name: "malformed request", fault: status(400, "", errBody("invalid_request_error", "tools.0 is wrong")), class: chat.ClassBadRequest},
+		{name: "reset in a huge event", fault: resets(sseHead, "data: {\"choices\":[{\"delta\":{\"content\":\""+strings.Repeat("x", 1<<20)), recovers: true, class: chat.ClassTransient},
 	} {
 		for _, again := range []bool{true, false} {
 			if again && !c.recovers {
@@ -228,4 +229,25 @@ func runAgainst(t *testing.T, url string) (chat.Result, string, []chat.Message) 
 	}
 	res := r.ask(t.Context(), "q")
 	return res, r.shown(), r.history()
+}
+
+func TestSlowAndHugeAnswersAreWhole(t *testing.T) {
+	drip := func(c net.Conn) {
+		for _, b := range []byte(sseHead + textPart + ending) {
+			c.Write([]byte{b})
+		}
+	}
+	big := strings.Repeat("a long line ", 200_000) // 2.4 MB in one event
+	huge := says(sseHead, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\""+big+"\"}}]}\n\n", ending)
+	for name, c := range map[string]struct {
+		fault func(net.Conn)
+		want  string
+	}{"a byte at a time": {drip, "part of it "}, "an event of 2.4 MB": {huge, big}} {
+		t.Run(name, func(t *testing.T) {
+			res, shown, _ := runAgainst(t, faulty(t, c.fault))
+			if res.Text != c.want || shown != c.want || res.Retries != 0 {
+				t.Errorf("%d of %d bytes, %d retries, %v", len(res.Text), len(c.want), res.Retries, res.Error)
+			}
+		})
+	}
 }
