@@ -53,6 +53,9 @@ func TestADeadConnectionIsNoticedInTime(t *testing.T) {
 	}
 	ns := fmt.Sprintf("perch%d", os.Getpid())
 	link := fmt.Sprintf("pv%d", os.Getpid()%100000)
+	// Namespaces go away in their own time: each run has addresses of its own.
+	net24 := fmt.Sprintf("10.251.%d", os.Getpid()%250)
+	here, there := net24+".1", net24+".2"
 	ip := func(args ...string) error {
 		out, err := exec.Command("ip", args...).CombinedOutput()
 		if err != nil {
@@ -66,15 +69,15 @@ func TestADeadConnectionIsNoticedInTime(t *testing.T) {
 	t.Cleanup(func() { ip("netns", "del", ns) })
 	for _, args := range [][]string{
 		{"link", "add", link, "type", "veth", "peer", "name", "inside", "netns", ns},
-		{"addr", "add", "10.251.7.1/30", "dev", link}, {"link", "set", link, "up"},
-		{"-n", ns, "addr", "add", "10.251.7.2/30", "dev", "inside"}, {"-n", ns, "link", "set", "inside", "up"},
+		{"addr", "add", here + "/30", "dev", link}, {"link", "set", link, "up"},
+		{"-n", ns, "addr", "add", there + "/30", "dev", "inside"}, {"-n", ns, "link", "set", "inside", "up"},
 	} {
 		if err := ip(args...); err != nil {
 			t.Fatal(err)
 		}
 	}
 	srv := exec.Command("ip", "netns", "exec", ns, os.Args[0], "-test.run=^TestNamespaceServer$")
-	srv.Env = append(os.Environ(), nsServer+"=10.251.7.2:8099")
+	srv.Env = append(os.Environ(), nsServer+"="+there+":8099")
 	out, err := srv.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -86,12 +89,22 @@ func TestADeadConnectionIsNoticedInTime(t *testing.T) {
 	for sc := bufio.NewScanner(out); sc.Scan() && sc.Text() != "serving"; {
 	}
 
+	for began := time.Now(); ; { // the links come up in their own time
+		c, err := net.DialTimeout("tcp", there+":8099", time.Second)
+		if err == nil {
+			c.Close()
+			break
+		}
+		if time.Since(began) > 10*time.Second {
+			t.Skipf("the namespace cannot be reached: %v", err)
+		}
+	}
 	client, err := providers.NewHTTPClient()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer client.CloseIdleConnections()
-	p := openaichat.New(providers.Endpoint{Name: "far", BaseURL: "http://10.251.7.2:8099", NoKey: true, Credentials: providers.StaticCredentials{}, Client: client})
+	p := openaichat.New(providers.Endpoint{Name: "far", BaseURL: "http://" + there + ":8099", NoKey: true, Credentials: providers.StaticCredentials{}, Client: client})
 	cfg := config.Default()
 	cfg.WorkingDir, cfg.Limits.Retries = t.TempDir(), 0
 	s := store.NewMemory()
