@@ -14,6 +14,9 @@ import (
 	"perch/control"
 )
 
+// ErrNobody says that there is nobody who could answer a permission question.
+var ErrNobody = errors.New("nobody can be asked here, so the answer is no")
+
 // abandonAfter is how long a tool may go on after it was cancelled before it is
 // given up: a running command needs up to a second to be killed.
 const abandonAfter = 2 * time.Second
@@ -192,7 +195,7 @@ func (x *run) needsOf(tool chat.Tool, input json.RawMessage) (needs []chat.Need,
 // ask yields the question and waits for its answer.
 func (x *run) ask(c *chat.ToolCall, asking []chat.Need) (control.Answer, error) {
 	if x.o.Approver == nil || len(asking) == 0 {
-		return control.Answer{}, errors.New("Nobody can be asked here, so the answer is no.")
+		return control.Answer{}, ErrNobody
 	}
 	q := &chat.Permission{ID: c.ID, Name: c.Name, Need: asking[0].Kind, Detail: detailOf(asking), Needs: asking}
 	x.emit(q)

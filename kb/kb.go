@@ -95,7 +95,6 @@ type Base struct {
 	status     cachedStatus
 	noticed    map[string]time.Time
 	skips      map[string]walk.File // files that could not be indexed, as they were
-	lastSearch time.Time
 	release    *time.Timer
 	watching   *watcher
 	former     Embedder // the one before the current

@@ -204,9 +204,8 @@ func (r *gripRenderer) Destroy()                     {}
 // meter shows how full the model's window is; a click shows with what.
 type meter struct {
 	widget.BaseWidget
-	p   *Popup
-	c   control.Context
-	hit bool
+	p *Popup
+	c control.Context
 }
 
 func newMeter(p *Popup) *meter {

@@ -472,7 +472,7 @@ func (h *Hub) Approve(ctx context.Context, q *chat.Permission) (control.Answer, 
 	}
 	if l == nil || l.question == nil {
 		h.mu.Unlock()
-		return control.Answer{}, errors.New("Nobody can be asked here, so the answer is no.")
+		return control.Answer{}, harness.ErrNobody
 	}
 	answer := l.question.answer
 	h.mu.Unlock()

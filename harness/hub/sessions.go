@@ -13,9 +13,6 @@ import (
 	"perch/store"
 )
 
-// undoDelete is how long a deleted session can be brought back.
-const undoDelete = time.Minute
-
 func sessionError(id string, err error) error {
 	if errors.Is(err, store.ErrNotFound) {
 		return chat.NewError(chat.ClassMisuse, "err.session_not_found", "There is no session %s. `perch sessions` lists them.", id).Wrap(err)

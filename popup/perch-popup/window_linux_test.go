@@ -331,13 +331,3 @@ func TestEndOfInputEndsTheProcess(t *testing.T) {
 	p.in.Close()
 	rig.Wait("the window to go", func() bool { return p.window() == 0 })
 }
-
-// pictures is a file for a picture: in the folder of PERCH_PICTURES to be looked
-// at, else in one that goes with the test.
-func pictures(t *testing.T, name string) string {
-	dir := os.Getenv("PERCH_PICTURES")
-	if dir == "" {
-		dir = t.TempDir()
-	}
-	return dir + "/" + name
-}

@@ -44,8 +44,7 @@ type usage struct {
 }
 
 type decoder struct {
-	open    []opened
-	started bool
+	open []opened
 }
 
 // opened is a block by its index; blocks of the vendor's own tools are skipped.

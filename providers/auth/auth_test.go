@@ -31,7 +31,6 @@ type vendor struct {
 	valid     string // the refresh token of the moment
 	status    int    // answers with this status where not 0
 	delay     chan struct{}
-	challenge string
 	pending   int // device polls to answer with "pending"
 }
 

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -34,12 +33,11 @@ type supervisor struct {
 	spec   *spec
 	status *json.Encoder
 
-	main     int // process id of the command
-	exited   chan unix.WaitStatus
-	gone     chan struct{} // closed when no descendant is left
-	killOnce sync.Once
-	killed   chan struct{} // closed when the killing has ended
-	stuck    []string
+	main   int // process id of the command
+	exited chan unix.WaitStatus
+	gone   chan struct{} // closed when no descendant is left
+	killed chan struct{} // closed when the killing has ended
+	stuck  []string
 }
 
 // SupervisorMain is the first stage: it stays outside the confinement, adopts

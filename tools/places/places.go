@@ -131,9 +131,7 @@ type Places struct {
 // Folders that do not exist yet count, too.
 func New(home string, own ...string) *Places {
 	p := &Places{home: resolved(home)}
-	for _, s := range systemSecrets {
-		p.secrets = append(p.secrets, s)
-	}
+	p.secrets = append(p.secrets, systemSecrets...)
 	for _, s := range own {
 		if s != "" {
 			p.secrets = appendBoth(p.secrets, s)

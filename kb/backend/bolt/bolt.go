@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
 
 	"perch/chat"
 	"perch/kb/backend"
@@ -103,9 +104,9 @@ func Open(path string) (b *Backend, err error) {
 	_ = os.Remove(path + compacting) // left by a kill
 	db, err := openFile(path)
 	switch {
-	case errors.Is(err, bbolt.ErrTimeout):
+	case errors.Is(err, berrors.ErrTimeout):
 		return nil, chat.NewError(chat.ClassStore, "err.kb_locked", "The knowledge base %s is in use by another program. Close the other Perch and try again.", path).Wrap(err)
-	case errors.Is(err, bbolt.ErrInvalid), errors.Is(err, bbolt.ErrChecksum), errors.Is(err, bbolt.ErrVersionMismatch):
+	case errors.Is(err, berrors.ErrInvalid), errors.Is(err, berrors.ErrChecksum), errors.Is(err, berrors.ErrVersionMismatch):
 		return nil, fmt.Errorf("open %s: %w: %w", path, ErrDamaged, err)
 	case err != nil:
 		return nil, chat.NewError(chat.ClassStore, "err.kb_open", "The knowledge base %s could not be opened: %v. Check the folder's permissions and the disk.", path, err).Wrap(err)
