@@ -32,10 +32,10 @@ var (
 )
 
 // asText writes a format as a catalogue does: verbs become {0}…, and quotes of
-// all kinds are plain ones. It also tells how many arguments the verbs use.
-func asText(format string) (text string, args int) {
-	next, most := 0, 0
-	text = verb.ReplaceAllStringFunc(format, func(v string) string {
+// all kinds are plain ones.
+func asText(format string) string {
+	next := 0
+	text := verb.ReplaceAllStringFunc(format, func(v string) string {
 		if v == "%%" {
 			return "%"
 		}
@@ -46,13 +46,12 @@ func asText(format string) (text string, args int) {
 		}
 		p := fmt.Sprintf("{%d}", next)
 		next++
-		most = max(most, next)
 		if m[2] == "q" {
 			return `"` + p + `"`
 		}
 		return p
 	})
-	return strings.ReplaceAll(text, "`", `"`), most
+	return strings.ReplaceAll(text, "`", `"`)
 }
 
 // literal is a string written in the code: a literal, a sum of them, or a
@@ -181,7 +180,7 @@ func saidBy(call *ast.CallExpr, consts map[string]string) (say, bool) {
 		s.args++
 	}
 	if format, ok := literal(call.Args[at+1], consts); ok {
-		s.english, _ = asText(prefix + format)
+		s.english = asText(prefix + format)
 	}
 	return s, true
 }
@@ -247,4 +246,17 @@ func args(text string) string {
 	}
 	sort.Strings(out)
 	return "[" + strings.Join(out, " ") + "]"
+}
+
+func TestTextsOfFormatsAreWrittenAsInACatalogue(t *testing.T) {
+	for format, want := range map[string]string{
+		"No %s in %q.":             `No {0} in "{1}".`,
+		"%d%% of $%.2f":            "{0}% of ${1}",
+		"`perch` has %[2]v, %[1]s": `"perch" has {1}, {0}`,
+		"plain":                    "plain",
+	} {
+		if got := asText(format); got != want {
+			t.Errorf("%q: got %q, want %q", format, got, want)
+		}
+	}
 }
