@@ -182,7 +182,7 @@ func TestFaultMatrix(t *testing.T) {
 						url = faulty(t, c.fault)
 					}
 				}
-				res, shown, h := runAgainst(t, url)
+				res, shown, h := runAgainst(t, url, 300*time.Millisecond)
 				if again {
 					if res.StopReason != chat.StopEnd || res.Text != "whole" || shown != "whole" || res.Retries != 1 || len(h) != 2 {
 						t.Fatalf("outcome %s %v, text %q, shown %q, %d retries, %d messages", res.StopReason, res.Error, res.Text, shown, res.Retries, len(h))
@@ -204,8 +204,9 @@ func TestFaultMatrix(t *testing.T) {
 	}
 }
 
-// runAgainst asks one question of a faulty server, with one retry.
-func runAgainst(t *testing.T, url string) (chat.Result, string, []chat.Message) {
+// runAgainst asks one question of a faulty server, with one retry and a limit of
+// silence.
+func runAgainst(t *testing.T, url string, silence time.Duration) (chat.Result, string, []chat.Message) {
 	t.Helper()
 	client, err := providers.NewHTTPClient()
 	if err != nil {
@@ -214,7 +215,7 @@ func runAgainst(t *testing.T, url string) (chat.Result, string, []chat.Message) 
 	defer client.CloseIdleConnections()
 	p := openaichat.New(providers.Endpoint{
 		Name: "local", BaseURL: url, NoKey: true, Credentials: providers.StaticCredentials{}, Client: client,
-		FirstEvent: 300 * time.Millisecond, Idle: 300 * time.Millisecond,
+		FirstEvent: silence, Idle: silence,
 	})
 	r := &rig{t: t, s: store.NewMemory(), cfg: config.Default()}
 	r.cfg.WorkingDir, r.cfg.Limits.Retries = t.TempDir(), 1
@@ -244,7 +245,7 @@ func TestSlowAndHugeAnswersAreWhole(t *testing.T) {
 		want  string
 	}{"a byte at a time": {drip, "part of it "}, "an event of 2.4 MB": {huge, big}} {
 		t.Run(name, func(t *testing.T) {
-			res, shown, _ := runAgainst(t, faulty(t, c.fault))
+			res, shown, _ := runAgainst(t, faulty(t, c.fault), 20*time.Second)
 			if res.Text != c.want || shown != c.want || res.Retries != 0 {
 				t.Errorf("%d of %d bytes, %d retries, %v", len(res.Text), len(c.want), res.Retries, res.Error)
 			}
