@@ -238,6 +238,9 @@ func (x *run) overflowError(cause *chat.Error) *chat.Error {
 	if x.ctx.Err() != nil {
 		return chat.AsError(context.Canceled)
 	}
+	// The ratio may stand for the vendor's word that all this is a whole window;
+	// what fills it is told as the weights and what was learned count it.
+	x.win.anchor, x.win.ratio = 0, x.o.Ratio(x.info.String())
 	c := x.win.context()
 	e := chat.NewError(chat.ClassOverflow, "err.overflow",
 		"The conversation does not fit %s (window %d tokens): prompt about %d, tools %d, history %d. Start a new session, or choose a model with a larger window.",

@@ -2,6 +2,7 @@ package harness_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -251,4 +252,42 @@ func TestSlowAndHugeAnswersAreWhole(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestStopInTheMiddleOfArgumentsRunsNothing(t *testing.T) {
+	url := faulty(t, stalls(": ping\n\n", sseHead, textPart, argsPart))
+	client, err := providers.NewHTTPClient()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.CloseIdleConnections()
+	r := newRig(t)
+	p := openaichat.New(providers.Endpoint{Name: "local", BaseURL: url, NoKey: true, Credentials: providers.StaticCredentials{}, Client: client})
+	r.o.Models = harnesstest.Models{Provider: p, Info: harnesstest.Info(100_000)}
+	r.o.Tools = func(context.Context) []chat.Tool {
+		return []chat.Tool{harnesstest.Tool{Name: "look", Do: func(context.Context, json.RawMessage, chat.Env) (chat.ToolResult, error) {
+			t.Error("half a call was run")
+			return chat.ToolResult{}, nil
+		}}}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var stopped time.Time
+	for e, err := range harness.New(r.o).Stream(ctx, harness.Request{Session: "s1", Text: "q"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch e := e.(type) {
+		case *chat.TextDelta:
+			time.AfterFunc(100*time.Millisecond, func() { stopped = time.Now(); cancel() })
+		case *chat.Done:
+			if took := time.Since(stopped); e.Result.StopReason != chat.StopAborted || took > 100*time.Millisecond {
+				t.Errorf("%s after %v", e.Result.StopReason, took)
+			}
+		}
+	}
+	if h := r.history(); len(h) != 2 || !h[1].Interrupted || h[1].HasCalls() {
+		t.Errorf("history: %+v", h)
+	}
+	r.checkHistory()
 }

@@ -3,6 +3,7 @@ package harness
 import (
 	"crypto/sha256"
 	"strings"
+	"unicode"
 
 	"perch/chat"
 )
@@ -59,12 +60,18 @@ func isEmpty(m *chat.Message) bool {
 		case chat.PartCall, chat.PartImage:
 			return false
 		case chat.PartText:
-			if strings.TrimSpace(p.Text) != "" {
+			if !blank(p.Text) {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// blank reports whether a text shows nothing: white space and characters without
+// a shape, such as the zero-width space.
+func blank(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return !unicode.IsSpace(r) && !unicode.Is(unicode.Cf, r) && !unicode.IsControl(r) }) < 0
 }
 
 // next is what follows a complete answer.

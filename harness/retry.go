@@ -32,13 +32,23 @@ func planRetry(e *chat.Error, failed, limit int, now time.Time, jitter func() fl
 	}
 	if e.HasRetryAfter {
 		if e.RetryAfter > longestHint {
-			at := now.Add(e.RetryAfter).Format("15:04")
+			at := clock(now, e.RetryAfter)
 			return retryPlan{final: chat.NewError(e.Class, "err.retry_later",
 				"%s asks to wait until %s before the next request. Try again then, or choose another model.", orProvider(e), at).Wrap(e)}
 		}
 		return retryPlan{again: true, wait: e.RetryAfter}
 	}
 	return retryPlan{again: true, wait: backoff(failed, jitter)}
+}
+
+// clock is the time after a wait as a person says it, with the day where that is
+// another one.
+func clock(now time.Time, wait time.Duration) string {
+	at := now.Add(wait)
+	if wait < 12*time.Hour {
+		return at.Format("15:04")
+	}
+	return at.Format("2 Jan 15:04")
 }
 
 // backoff is exponential with full jitter: uniform in [0, min(cap, base·2ⁿ⁻¹)).
