@@ -258,8 +258,8 @@ func open(ctx context.Context, paths config.Paths) (_ *parts, err error) {
 		}
 		perch.StateChanged()
 	})
-	go knowledge.Watch(ctx)
-	go settings.Watch(ctx)
+	service.Go(log, "watching documents", func() { logged(log, "watch the documents", knowledge.Watch(ctx)) })
+	service.Go(log, "watching the settings", func() { settings.Watch(ctx) })
 	p.server, err = control.NewServer(control.Options{
 		Paths: paths, Version: thisVersion(), Tray: p.owner.Tray, Log: func(line string) { log.Warn(line) },
 		Services: control.Services{

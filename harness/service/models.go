@@ -67,6 +67,13 @@ func (m *Models) Default() string {
 }
 
 func (m *Models) look() {
+	defer func() {
+		if recover() != nil { // the model stays unknown; the next look finds it
+			m.mu.Lock()
+			m.looking = false
+			m.mu.Unlock()
+		}
+	}()
 	_, info, err := m.reg.Resolve(context.Background(), "")
 	m.mu.Lock()
 	m.looking = false
