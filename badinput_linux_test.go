@@ -128,6 +128,15 @@ func TestAnUnreachableProviderLosesNothing(t *testing.T) {
 	}
 }
 
+func TestAnUnknownModelDoesNotStayWithTheSession(t *testing.T) {
+	home := emptyHome(t, "")
+	perchIn(t, home, nil, "ask", "2+2")
+	perchIn(t, home, nil, "ask", "--model", "nosuch/x", "hello")
+	if got := perchIn(t, home, nil, "ask", "--session", "last", "3+3"); got.code != 0 || !strings.Contains(got.out, "6") {
+		t.Errorf("code %d: %s%s", got.code, got.out, got.err)
+	}
+}
+
 func TestAStoreThatAnotherProcessHoldsIsNamed(t *testing.T) {
 	home := emptyHome(t, "")
 	data := filepath.Join(home, "data")

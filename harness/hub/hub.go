@@ -153,6 +153,12 @@ func (h *Hub) Ask(ctx context.Context, session string, a control.Ask) (control.A
 	if a.Text == "" && len(a.Images) == 0 && len(a.Files) == 0 {
 		return control.AskReply{}, chat.NewError(chat.ClassMisuse, "err.empty_question", "The question is empty. Type something first.")
 	}
+	// A model that nobody knows must not stay with the session.
+	if a.Model != "" {
+		if _, _, err := h.o.Runner.Models.Resolve(ctx, a.Model); err != nil {
+			return control.AskReply{}, chat.AsError(err)
+		}
+	}
 	id, err := h.resolveSession(session, a)
 	if err != nil {
 		return control.AskReply{}, err
