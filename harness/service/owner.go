@@ -113,6 +113,7 @@ func (w *Owner) Linger(ctx context.Context) {
 	t := time.NewTicker(idleEvery)
 	defer t.Stop()
 	upkeep := time.Now()
+	trimmed := false // since there was work last
 	for {
 		select {
 		case <-ctx.Done():
@@ -122,6 +123,7 @@ func (w *Owner) Linger(ctx context.Context) {
 		case <-t.C:
 		}
 		if w.busy() {
+			trimmed = false
 			w.Touch()
 			continue
 		}
@@ -135,14 +137,14 @@ func (w *Owner) Linger(ctx context.Context) {
 			w.Quit(ctx)
 			return
 		}
-		if w.o.Trim != nil {
-			w.o.Trim()
-		}
 		if w.o.Upkeep != nil && time.Since(upkeep) >= upkeepEvery {
-			upkeep = time.Now()
+			upkeep, trimmed = time.Now(), false
 			w.o.Upkeep()
 		}
-		w.Touch()
+		if !trimmed && w.o.Trim != nil {
+			trimmed = true
+			w.o.Trim()
+		}
 	}
 }
 
