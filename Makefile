@@ -56,7 +56,7 @@ fuzz:
 
 # The figures of the README, each beside its goal and its peer or floor.
 bench: build
-	@PERCH_FIGURES=1 $(GO) test -count=1 -p 1 -timeout 60m -run '^(TestFigures|TestPieceCosts)' -v ./... 2>&1 | .ci/figures.sh
+	@PERCH_FIGURES=$${PERCH_FIGURES:-1} $(GO) test -count=1 -p 1 -timeout 60m -run '^(TestFigures|TestPieceCosts)' -v ./... 2>&1 | .ci/figures.sh
 
 clean:
 	rm -rf bin dist
