@@ -48,11 +48,7 @@ lint:
 # Every fuzz target for FUZZTIME.
 FUZZTIME ?= 60s
 fuzz:
-	@for pkg in $$(git grep -l '^func Fuzz' -- '*_test.go' | xargs -n1 dirname | sort -u); do \
-		for f in $$(grep -ho '^func Fuzz[A-Za-z0-9_]*' $$pkg/*_test.go | sed 's/func //' | sort -u); do \
-			echo "$$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) ./$$pkg || exit 1; \
-		done; \
-	done
+	@GO="$(GO)" .ci/fuzz.sh $(FUZZTIME)
 
 # The figures of the README, each beside its goal and its peer or floor.
 bench: build
