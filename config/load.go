@@ -98,7 +98,7 @@ func unknownKey(key toml.Key) string {
 	sort.Strings(names)
 	best, at := "", 3 // further apart is another word
 	for _, name := range names {
-		if d := distance(last, name); d < at {
+		if d := Distance(last, name); d < at {
 			best, at = name, d
 		}
 	}
@@ -106,27 +106,6 @@ func unknownKey(key toml.Key) string {
 		s += fmt.Sprintf("; did you mean %q?", best)
 	}
 	return s
-}
-
-// distance is the number of letters to insert, delete or replace (Levenshtein).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		diagonal := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := diagonal
-			if a[i-1] != b[j-1] {
-				cost++
-			}
-			diagonal = row[j]
-			row[j] = min(cost, row[j]+1, row[j-1]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // JSON returns settings as JSON with the keys of config.toml.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"perch/chat"
+	"perch/config"
 	"perch/providers"
 )
 
@@ -237,9 +238,9 @@ func near(name string, candidates []string) []string {
 		}
 		seen[c] = true
 		lc := strings.ToLower(c)
-		d := distance(low, lc)
+		d := config.Distance(low, lc)
 		if _, model, ok := strings.Cut(lc, "/"); ok {
-			d = min(d, distance(low, model))
+			d = min(d, config.Distance(low, model))
 		}
 		if strings.Contains(lc, low) && low != "" {
 			d = min(d, 1)
@@ -259,25 +260,4 @@ func near(name string, candidates []string) []string {
 		out = append(out, s.name)
 	}
 	return out
-}
-
-// distance is the number of letters to insert, delete or replace (Levenshtein).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		diagonal := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := diagonal
-			if a[i-1] != b[j-1] {
-				cost++
-			}
-			diagonal = row[j]
-			row[j] = min(cost, row[j]+1, row[j-1]+1)
-		}
-	}
-	return row[len(b)]
 }
